@@ -1,0 +1,1 @@
+# Filled when the interfaces stand: headers, libraries, find_package and pkg-config.

@@ -1,0 +1,81 @@
+# The four libraries, each without the next: runtime <- compiler <- importers <- tools. Files are found by folder and name;
+# nothing lists them. Of an operator `ops/<family>/<op>.*`, `.cc` and `.run.cc` go to the runtime, `.lower.cc` and `.grad.cc`
+# to the compiler and `.import.cc` to the importers.
+include(MicaTables)
+
+function(mica_glob out)
+  set(found "")
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB some CONFIGURE_DEPENDS ${pattern})
+    list(APPEND found ${some})
+  endforeach()
+  list(FILTER found EXCLUDE REGEX "\\.(test|isa|bench)\\.cc$")
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+set(op_folders src/ops/*)
+foreach(folder IN LISTS MICA_EXTRA_OPS)
+  list(APPEND op_folders ${folder})
+endforeach()
+set(op_patterns ${op_folders})
+list(TRANSFORM op_patterns APPEND "/*.cc")
+mica_glob(op_sources ${op_patterns})
+set(op_import_sources ${op_sources})
+list(FILTER op_import_sources INCLUDE REGEX "\\.import\\.cc$")
+set(op_lower_sources ${op_sources})
+list(FILTER op_lower_sources INCLUDE REGEX "\\.(lower|grad)\\.cc$")
+set(op_runtime_sources ${op_sources})
+list(FILTER op_runtime_sources EXCLUDE REGEX "\\.(import|lower|grad)\\.cc$")
+
+mica_glob(runtime_sources src/base/*.cc src/types/*.cc src/simd/*.cc src/device/*/*.cc src/kernels/*/*.cc src/plan/*.cc
+  src/step/*.cc src/runtime/*.cc src/api/*.cc)
+mica_op_table(op_table op OpDef types/op.h "" ${op_runtime_sources})
+mica_op_table(run_table run RunDef step/run.h ".run" ${op_runtime_sources})
+
+find_package(Threads REQUIRED)
+function(mica_runtime_target name kind)
+  add_library(${name} ${kind} ${runtime_sources} ${op_runtime_sources} ${op_table} ${run_table} ${mica_isa_objects})
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:mica_runtime_flags> PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE ${CMAKE_BINARY_DIR}/generated)
+endfunction()
+mica_runtime_target(mica_runtime STATIC)
+
+if(MICA_BUILD_TOOLS)
+  find_package(Protobuf REQUIRED)
+  find_package(fmt REQUIRED)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+
+  mica_glob(compiler_sources src/ir/*.cc src/passes/*.cc src/passes/*/*.cc)
+  mica_op_table(lower_table lower LowerDef ir/lower.h ".lower" ${op_lower_sources})
+  add_library(mica_compiler STATIC ${compiler_sources} ${op_lower_sources} ${lower_table})
+  target_link_libraries(mica_compiler PUBLIC mica_runtime PRIVATE mica_flags)
+
+  mica_glob(import_sources src/import/*.cc src/import/*/*.cc)
+  file(GLOB proto_files CONFIGURE_DEPENDS src/import/*/*.proto)
+  mica_op_table(spelling_table spellings SpellingTable ir/spelling.h ".import" ${op_import_sources})
+  add_library(mica_importers STATIC ${import_sources} ${op_import_sources} ${spelling_table})
+  if(proto_files)
+    add_library(mica_protos STATIC)
+    protobuf_generate(TARGET mica_protos LANGUAGE cpp PROTOS ${proto_files} IMPORT_DIRS ${CMAKE_SOURCE_DIR}/src
+      PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)
+    target_include_directories(mica_protos PUBLIC ${CMAKE_BINARY_DIR}/generated)
+    target_link_libraries(mica_protos PUBLIC protobuf::libprotobuf-lite)
+    target_link_libraries(mica_importers PUBLIC mica_protos)
+  endif()
+  target_link_libraries(mica_importers PUBLIC mica_compiler PRIVATE mica_flags)
+
+  mica_glob(tools_sources src/convert/*.cc src/measure/*.cc src/export/*.cc src/tools_api/*.cc)
+  if(tools_sources)
+    add_library(mica_tools STATIC ${tools_sources})
+    target_link_libraries(mica_tools PUBLIC mica_importers PRIVATE mica_flags fmt::fmt nlohmann_json::nlohmann_json)
+  endif()
+
+  mica_glob(cli_sources apps/cli/*.cc)
+  if(cli_sources)
+    add_executable(mica ${cli_sources})
+    target_link_libraries(mica PRIVATE mica_tools mica_flags fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+    set_target_properties(mica PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  endif()
+endif()

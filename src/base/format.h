@@ -1,0 +1,50 @@
+// Text for messages without iostream, locale or allocation: each `{}` takes the next argument.
+// Not a general formatter: no width or precision. Numbers print so that they read back to the same value.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace mica {
+
+class FormatArg {
+ public:
+  enum class Kind : uint8_t { kSigned, kUnsigned, kDouble, kText, kChar, kBool };
+  template <std::signed_integral T>
+  FormatArg(T v) : kind(Kind::kSigned), i(v) {}
+  template <std::unsigned_integral T>
+  FormatArg(T v) : kind(Kind::kUnsigned), u(v) {}
+  template <class T>
+    requires std::is_enum_v<T>
+  FormatArg(T v) : kind(Kind::kSigned), i(static_cast<int64_t>(v)) {}
+  FormatArg(bool v) : kind(Kind::kBool), u(v) {}
+  FormatArg(char v) : kind(Kind::kChar), u(static_cast<unsigned char>(v)) {}
+  FormatArg(double v) : kind(Kind::kDouble), d(v) {}
+  FormatArg(float v) : kind(Kind::kDouble), d(v), single(true) {}
+  FormatArg(std::string_view v) : kind(Kind::kText), text(v) {}
+  FormatArg(const char* v) : kind(Kind::kText), text(v ? v : "") {}
+  template <class T>
+    requires std::convertible_to<const T&, std::string_view>
+  FormatArg(const T& v) : kind(Kind::kText), text(v) {}
+
+  Kind kind;
+  int64_t i = 0;
+  uint64_t u = 0;
+  double d = 0;
+  bool single = false;
+  std::string_view text;
+};
+
+// Writes at most `size` bytes, ends with a zero when size > 0, and returns the length written (without the zero);
+// with out == nullptr or size == 0 the length that would be needed.
+size_t format_args(char* out, size_t size, std::string_view pattern, const FormatArg* args, size_t count);
+
+template <class... Args>
+size_t format_to(char* out, size_t size, std::string_view pattern, const Args&... args) {
+  const FormatArg list[sizeof...(args) + 1] = {FormatArg(args)..., FormatArg(0)};
+  return format_args(out, size, pattern, list, sizeof...(args));
+}
+
+}  // namespace mica

@@ -1,0 +1,47 @@
+// Two strings for code without exceptions: String grows and reports failure; Text<N> is a value that never allocates.
+#pragma once
+#include <cstring>
+#include <string_view>
+
+#include "base/vector.h"
+
+namespace mica {
+
+class String {
+ public:
+  std::string_view view() const { return {chars_.data() ? chars_.data() : "", chars_.size()}; }
+  operator std::string_view() const { return view(); }
+  bool empty() const { return chars_.empty(); }
+  size_t size() const { return chars_.size(); }
+  Status assign(std::string_view text) { return chars_.assign(std::span(text.data(), text.size())); }
+  Status append(std::string_view text) { return chars_.append(std::span(text.data(), text.size())); }
+  template <class... Args>
+  Status print(std::string_view pattern, const Args&... args) {
+    const size_t old = chars_.size(), need = format_to(nullptr, 0, pattern, args...);
+    MICA_TRY_STATUS(chars_.resize(old + need + 1));
+    format_to(chars_.data() + old, need + 1, pattern, args...);
+    chars_.pop_back();
+    return {};
+  }
+
+ private:
+  Vector<char> chars_;
+};
+
+// At most N-1 bytes, held in place; trivially copyable. Longer text is refused by `assign`.
+template <size_t N>
+struct Text {
+  char chars[N] = {};
+  std::string_view view() const { return chars; }
+  operator std::string_view() const { return view(); }
+  bool empty() const { return chars[0] == 0; }
+  bool assign(std::string_view text) {
+    if (text.size() >= N) return false;
+    std::memset(chars, 0, N);
+    std::memcpy(chars, text.data(), text.size());
+    return true;
+  }
+  bool operator==(const Text& other) const { return view() == other.view(); }
+};
+
+}  // namespace mica

@@ -1,0 +1,81 @@
+// A growable array whose growth can fail: the runtime's only dynamic array. Move-only; elements move when it grows.
+#pragma once
+#include <new>
+#include <algorithm>
+#include <span>
+
+#include "base/result.h"
+
+namespace mica {
+
+template <class T>
+class Vector {
+ public:
+  Vector() = default;
+  Vector(Vector&& other) noexcept { swap(other); }
+  Vector& operator=(Vector&& other) noexcept { swap(other); return *this; }
+  Vector(const Vector&) = delete;
+  Vector& operator=(const Vector&) = delete;
+  ~Vector() { clear(); deallocate(data_); }
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& back() { return data_[size_ - 1]; }
+  const T& back() const { return data_[size_ - 1]; }
+  operator std::span<const T>() const { return {data_, size_}; }
+  operator std::span<T>() { return {data_, size_}; }
+
+  Status reserve(size_t n) {
+    if (n <= capacity_) return {};
+    if (n > static_cast<size_t>(PTRDIFF_MAX) / sizeof(T)) return out_of_memory();
+    T* fresh = static_cast<T*>(allocate(n * sizeof(T), alignof(T)));
+    if (!fresh) return out_of_memory();
+    for (size_t i = 0; i < size_; ++i) {
+      new (fresh + i) T(std::move(data_[i]));
+      data_[i].~T();
+    }
+    deallocate(data_);
+    data_ = fresh;
+    capacity_ = n;
+    return {};
+  }
+  Status push_back(T value) {
+    if (size_ == capacity_) MICA_TRY_STATUS(reserve(capacity_ < 8 ? 8 : capacity_ * 2));
+    new (data_ + size_++) T(std::move(value));
+    return {};
+  }
+  // New elements are value-initialised.
+  Status resize(size_t n) {
+    MICA_TRY_STATUS(reserve(n));
+    while (size_ > n) data_[--size_].~T();
+    while (size_ < n) new (data_ + size_++) T();
+    return {};
+  }
+  Status append(std::span<const T> items) {
+    MICA_TRY_STATUS(size_ + items.size() > capacity_ ? reserve(std::max(size_ + items.size(), capacity_ * 2)) : Status());
+    for (const T& item : items) new (data_ + size_++) T(item);
+    return {};
+  }
+  Status assign(std::span<const T> items) { clear(); return append(items); }
+  void pop_back() { data_[--size_].~T(); }
+  void clear() { while (size_) data_[--size_].~T(); }
+  void swap(Vector& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+ private:
+  T* data_ = nullptr;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace mica
