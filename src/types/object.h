@@ -1,0 +1,39 @@
+// Values that own memory: tensors made while a model runs, and the sequences, optionals and maps that hold them.
+#pragma once
+#include "base/vector.h"
+#include "types/tensor.h"
+
+namespace mica {
+
+// A dense tensor with its own memory (64-byte aligned). A string tensor's buffer holds the StringRefs and then their bytes.
+class OwnedTensor {
+ public:
+  OwnedTensor() = default;
+  OwnedTensor(OwnedTensor&& other) noexcept : view_(std::exchange(other.view_, {})), buffer_(std::exchange(other.buffer_, nullptr)) {}
+  OwnedTensor& operator=(OwnedTensor&& other) noexcept { std::swap(view_, other.view_); std::swap(buffer_, other.buffer_); return *this; }
+  ~OwnedTensor() { deallocate(buffer_); }
+
+  // Memory for `dims` elements, not initialised (strings: empty). Errors: kOutOfMemory, kBadShape on overflow.
+  static Result<OwnedTensor> make(DType dtype, std::span<const int64_t> dims);
+  static Result<OwnedTensor> copy_of(const TensorView& view);  // deep, dense
+  const TensorView& view() const { return view_; }
+  bool empty() const { return buffer_ == nullptr; }
+
+ private:
+  TensorView view_;
+  void* buffer_ = nullptr;
+};
+
+// A sequence holds `tensors` (or `objects`, when its elements are maps); an optional holds none or one item; a map holds its
+// keys and its values as two tensors of rank 1.
+struct Object {
+  Kind kind = Kind::kSequence;
+  DType dtype = DType::kNone;
+  Vector<OwnedTensor> tensors;
+  Vector<Object> objects;
+
+  Result<Object> copy() const;
+  bool has_value() const { return !tensors.empty() || !objects.empty(); }  // of an optional
+};
+
+}  // namespace mica
