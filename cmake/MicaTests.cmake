@@ -1,6 +1,11 @@
 # Unit tests stand beside what they test (`*.test.cc`) and make one program per library.
-find_package(GTest REQUIRED)
-include(GoogleTest)
+if(CMAKE_CROSSCOMPILING)
+  # The distribution has the library for its own processor only; its sources build for any.
+  find_path(MICA_GTEST_SOURCE googletest/CMakeLists.txt PATHS /usr/src/googletest NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+  add_subdirectory(${MICA_GTEST_SOURCE} ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL SYSTEM)
+else()
+  find_package(GTest REQUIRED)
+endif()
 function(mica_unit_tests name library)
   set(found "")
   foreach(pattern IN LISTS ARGN)
