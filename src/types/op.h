@@ -4,6 +4,7 @@
 //   MICA_OP(softmax) = {.name = "softmax", .doc = "exp(x - max) / sum along `axis`", .inputs = {1, 1}, .attributes = attr_class<Softmax>(),
 //                       .infer = infer, .reference = reference};
 #pragma once
+#include "base/table.h"
 #include "types/attr.h"
 #include "types/object.h"
 #include "types/pointwise.h"
@@ -138,7 +139,7 @@ struct OpDef {
   bool in_place = false;           // output 0 may take input 0's (or 1's) memory when type and strides agree
 };
 
-std::span<const OpDef* const> all_op();
+std::span<const TableRow<OpDef>> all_op();
 const OpDef* find_op(std::string_view name);
 
 #define MICA_DECLARE_OP(id) extern const ::mica::OpDef op_##id

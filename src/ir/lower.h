@@ -1,0 +1,25 @@
+// What an operator's `.lower.cc` says: what its stage may absorb and how its weights are packed in the file.
+#pragma once
+#include "ir/graph.h"
+#include "types/epilogue.h"
+#include "types/packing.h"
+
+namespace mica {
+
+struct PackedConstant {
+  int input;
+  PackKey key;
+  std::vector<std::byte> bytes;
+};
+
+struct LowerDef {
+  // True when the stage can do `f` on output 0 itself. `per_channel`: the second operand is one number per channel; otherwise it
+  // has the output's shape (a residual).
+  bool (*absorbs)(const Node&, Pointwise f, bool per_channel) = nullptr;
+  // Packed forms of constant inputs, for the file.
+  std::vector<PackedConstant> (*pack)(const Node&) = nullptr;
+};
+std::span<const TableRow<LowerDef>> all_lower();
+#define MICA_LOWER(id) extern const ::mica::LowerDef lower_##id; constinit const ::mica::LowerDef lower_##id
+
+}  // namespace mica

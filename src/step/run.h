@@ -1,0 +1,94 @@
+// What an operator's `.run.cc` sees: the machine, its operands with fixed shapes, and where to put the steps it makes.
+//
+//   static Result<bool> bind(BindScope& scope) {
+//     if (scope.input(0).view.dtype != DType::kF32) return false;            // the reference will do
+//     MICA_TRY(Args* args, scope.arguments<Args>());
+//     ...fill numbers only...
+//     MICA_TRY_STATUS(scope.add({.kernel = run, .arguments = args, .tasks = n, .name = "softmax_f32"}));
+//     return true;
+//   }
+//   MICA_RUN(softmax) = {.bind = bind};
+#pragma once
+#include <string_view>
+
+#include "device/cpu/machine.h"
+#include "types/epilogue.h"
+#include "types/op.h"
+#include "types/packing.h"
+
+namespace mica {
+
+// A part of a step: tasks begin … end-1, run by `worker`, which owns `scratch` meanwhile.
+struct TaskRange {
+  int64_t begin, end;
+  int worker;
+  void* scratch;   // scratch_bytes of the step, 64-byte aligned; not initialised
+};
+// operands: base addresses in the order inputs, outputs, temporaries (absent ones null). Kernels must not allocate or fail.
+using KernelFn = void (*)(const void* arguments, void* const* operands, const TaskRange& range);
+
+struct StepSpec {
+  KernelFn kernel = nullptr;
+  const void* arguments = nullptr;
+  int64_t tasks = 1;
+  double work = 0;            // rough cost of all tasks in units of one multiply-add; small steps stay on one thread
+  size_t scratch_bytes = 0;   // per worker
+  std::string_view name;      // kernel name: static text or from the scope's memory
+};
+
+struct BoundOperand {
+  bool present = false;
+  bool constant = false;      // contents known at bind: view.data is readable now
+  TensorView view;            // dims and byte strides; data only when constant
+};
+
+// Packs `plain` (dense, source order) into `to`. `context` carries the packing's numbers.
+using PackFn = void (*)(const TensorView& plain, void* to, const void* context);
+struct PackRequest {
+  PackKey key;
+  size_t bytes = 0;
+  PackFn pack = nullptr;
+  const void* context = nullptr;
+};
+
+class BindScope {
+ public:
+  std::span<const BoundOperand> inputs, outputs;
+  const void* attributes_blob = nullptr;
+  Epilogue epilogue;                    // what the stage wants done on output 0 ...
+  int epilogue_done = 0;                // ... and how many of those the hook's steps do: the rest follows as separate steps
+  const Machine* machine = nullptr;
+  bool exact = false;                   // choose algorithms by shape alone
+  bool low_memory = false;              // no second, larger form of weights
+
+  template <class A> const A& attributes() const { return *static_cast<const A*>(attributes_blob); }
+  const BoundOperand& input(int i) const { static const BoundOperand kAbsent{}; return i < static_cast<int>(inputs.size()) ? inputs[static_cast<size_t>(i)] : kAbsent; }
+  const BoundOperand& output(int i) const { return outputs[static_cast<size_t>(i)]; }
+  bool has(int i) const { return input(i).present; }
+
+  // Zeroed memory that lives as long as the bound function.
+  virtual Result<void*> memory(size_t bytes) = 0;
+  template <class T>
+  Result<T*> arguments() {
+    static_assert(std::is_trivially_copyable_v<T>);
+    MICA_TRY(void* place, memory(sizeof(T)));
+    return new (place) T();
+  }
+  // A constant input in packed form: from the file when it holds that form, else made once and kept with the model.
+  virtual Result<const void*> packed(int input, const PackRequest& request) = 0;
+  // Memory shared by this stage's steps only; returns its index in a kernel's `operands`.
+  virtual Result<int> temporary(size_t bytes) = 0;
+  virtual Status add(const StepSpec& step) = 0;
+
+ protected:
+  ~BindScope() = default;
+};
+
+struct RunDef {
+  // Makes the steps of one stage, or returns false to leave it to the reference. Pure: depends on the scope alone.
+  Result<bool> (*bind)(BindScope&) = nullptr;
+};
+std::span<const TableRow<RunDef>> all_run();
+#define MICA_RUN(id) extern const ::mica::RunDef run_##id; constinit const ::mica::RunDef run_##id
+
+}  // namespace mica
