@@ -128,8 +128,10 @@ struct OpDef {
   Status (*reference)(RunScope&) = nullptr;
   // Floating-point operations of one application (a multiply-add counts 2); without it: one per output element.
   int64_t (*flops)(const CostScope&) = nullptr;
-  // Output 0 as a view of input 0: false when the strides do not allow it. Sets dims, strides and data of `out` relative to `in.data`.
-  bool (*view)(const RunScope& scope, const TensorView& in, TensorView& out) = nullptr;
+  // Output `output` as a view of input 0: false when the strides, or operands whose contents are not known yet (data == nullptr),
+  // do not allow it. The scope's outputs have their dims already. Sets dims, strides (perhaps 0 or negative) and data of `out`
+  // relative to `in.data`.
+  bool (*view)(const RunScope& scope, const TensorView& in, TensorView& out, int output) = nullptr;
   DimRule dim_rule = DimRule::kNone;
   LayoutRule layout = LayoutRule::kSource;
   Pointwise pointwise = Pointwise::kNone;                                      // element-wise function of input 0 (and 1)
