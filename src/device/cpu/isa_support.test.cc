@@ -1,0 +1,42 @@
+#include "device/cpu/isa_support.h"
+
+#include <gtest/gtest.h>
+
+namespace mica {
+
+TEST(IsaSupport, PortableAlwaysRuns) {
+  EXPECT_TRUE(supports(Isa::kPortable));
+  Result<Isa> isa = choose_isa("portable");
+  ASSERT_TRUE(isa.ok());
+  EXPECT_EQ(*isa, Isa::kPortable);
+}
+
+TEST(IsaSupport, ChoosesTheBestWhenNothingIsForced) {
+  Result<Isa> isa = choose_isa("");
+  ASSERT_TRUE(isa.ok());
+  EXPECT_TRUE(supports(*isa));
+#if defined(__x86_64__)
+  EXPECT_FALSE(supports(Isa::kNeon));
+  EXPECT_NE(*isa, Isa::kPortable);
+#elif defined(__aarch64__)
+  EXPECT_EQ(*isa, Isa::kNeon);
+#endif
+}
+
+TEST(IsaSupport, EverySetIsChosenOrRefused) {
+  for (Isa isa : {Isa::kPortable, Isa::kSse2, Isa::kAvx2, Isa::kAvx512, Isa::kNeon}) {
+    Result<Isa> chosen = choose_isa(name_of(isa));
+    EXPECT_EQ(chosen.ok(), supports(isa)) << name_of(isa);
+    EXPECT_TRUE(chosen.ok() ? *chosen == isa : chosen.error().code() == Code::kNoDevice);
+  }
+}
+
+TEST(IsaSupport, UnknownNamesAreErrors) {
+  for (const char* name : {"avx3", "AVX2", " avx2", "avx"}) {
+    Result<Isa> isa = choose_isa(name);
+    ASSERT_FALSE(isa.ok()) << name;
+    EXPECT_EQ(isa.error().code(), Code::kUsage);
+  }
+}
+
+}  // namespace mica
