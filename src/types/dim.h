@@ -87,6 +87,8 @@ class DimTable {
   Result<Dim> parse(std::string_view text);  // the inverse; new names become input symbols
 
   const Status& status() const { return status_; }
+  // Takes the status out: for arithmetic that may fail without consequence.
+  Status take_status() { return std::exchange(status_, Status()); }
 
  private:
   enum class Op : uint8_t { kSymbol, kSum, kProduct, kFloorDiv, kMax, kMin };

@@ -28,8 +28,10 @@ TensorView dense_view(void* data, DType dtype, std::span<const int64_t> dims);
 int64_t dense_bytes(DType dtype, std::span<const int64_t> dims);
 void set_dense_strides(TensorView& view);
 
-// One element as a number, whatever the type. `load_int` and `store_int` are exact for every integer type (u64 by its bits);
-// floats are stored rounded to nearest even, float8 saturating; complex types use their real part.
+// One element as a number, whatever the type. `load_int` and `store_int` are exact for every integer type (u64 by its bits;
+// stores keep the low bits). Floats are stored rounded once, to nearest even, float8 and float4 saturating; a float becomes an
+// integer by truncation, saturating, NaN as 0, and a bool by != 0. Complex types use their real part. An element of a
+// sub-byte type is in the low bits of its byte; stores leave the other bits as they are. Strings are 0.
 double load_number(DType dtype, const void* element);
 int64_t load_int(DType dtype, const void* element);
 void store_number(DType dtype, void* element, double value);
@@ -53,6 +55,10 @@ class Elements {
   StringRef& text(int64_t linear) const { return *reinterpret_cast<StringRef*>(address(linear)); }
 
  private:
+  struct Place { char* byte; int shift; };
+  Place place(int64_t linear) const;
+  Place place_at(const int64_t* index) const;
+
   TensorView view_;
   bool dense_;
   int64_t bytes_;
