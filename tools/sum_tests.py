@@ -3,8 +3,8 @@
 
     sum_tests.py [--ctest report.xml --gtest folder] [--log file]...
 
---ctest  the JUnit report of ctest. An entry counts as many cases as the GoogleTest file of its program in --gtest holds; else as
-         many as the last line `N passed, N failed[, N skipped]` of its output says; else as one.
+--ctest  the JUnit report of ctest. An entry counts as many cases as the GoogleTest file of its program in --gtest has;
+         else as many as the last line `N passed, N failed[, N skipped]` of its output says; else as one.
 --log    a program's saved output that ends with such a line. A log without one counts as one failure.
 An entry that failed counts at least one failure, whatever its own count says: a program may die after its last case.
 """

@@ -5,8 +5,9 @@
 
 Data: the 1,797 handwritten digits bundled with scikit-learn, 8x8 pixels with values 0..16, stored here as 8-bit pixels
 (value x 16, at most 255). A quarter of each class, drawn with a fixed seed, is held back and never trained on.
-Network: three 3x3 convolutions with ReLU (the second with stride 2), one fully connected layer and a softmax. Forward and backward passes are written out below in numpy; the weights are trained with Adam on
-cross-entropy over randomly shifted digits. One thread and fixed seeds: the same versions give the same file.
+Network: three 3x3 convolutions with ReLU (the second with stride 2), one fully connected layer and a softmax. Forward
+and backward passes are written out below in numpy; the weights are trained with Adam on cross-entropy over randomly
+shifted digits. One thread and fixed seeds: the same versions give the same file.
 """
 import argparse
 import json
@@ -33,7 +34,7 @@ STRIDES = (1, 2, 1)
 
 
 def split(labels, rng):
-    """Index arrays (train, held back): of each class, the nearest whole number to HELD_BACK of its samples is held back."""
+    """Index arrays (train, held back): of each class, HELD_BACK of its samples, to the nearest whole number."""
     held = []
     for digit in range(10):
         of_class = np.flatnonzero(labels == digit)
@@ -151,21 +152,22 @@ def to_onnx(network):
     """The network as an ONNX model that also says how a picture becomes its input, and what its outputs are called."""
     nodes, value = [], "image"
     for i, stride in enumerate(STRIDES, 1):
-        nodes.append(helper.make_node("Conv", [value, f"conv{i}.weight", f"conv{i}.bias"], [f"conv{i}.out"], f"conv{i}",
-                                      kernel_shape=[3, 3], strides=[stride, stride], pads=[1, 1, 1, 1]))
+        inputs = [value, f"conv{i}.weight", f"conv{i}.bias"]
+        nodes.append(helper.make_node("Conv", inputs, [f"conv{i}.out"], f"conv{i}", kernel_shape=[3, 3],
+                                      strides=[stride, stride], pads=[1, 1, 1, 1]))
         nodes.append(helper.make_node("Relu", [f"conv{i}.out"], [f"relu{i}.out"], f"relu{i}"))
         value = f"relu{i}.out"
     nodes.append(helper.make_node("Flatten", [value], ["flatten.out"], "flatten", axis=1))
-    nodes.append(helper.make_node("Gemm", ["flatten.out", "classifier.weight", "classifier.bias"], ["logits"], "classifier",
-                                  transB=1))
+    inputs = ["flatten.out", "classifier.weight", "classifier.bias"]
+    nodes.append(helper.make_node("Gemm", inputs, ["logits"], "classifier", transB=1))
     nodes.append(helper.make_node("Softmax", ["logits"], ["probabilities"], "softmax", axis=1))
     graph = helper.make_graph(
         nodes, "digits",
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, SIDE, SIDE])],
         [helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["batch", 10])],
         [numpy_helper.from_array(value, name) for name, value in network.weights.items()])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="mica-digits",
-                              doc_string="Handwritten digits, 8x8 pixels, ten classes.")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8,
+                              producer_name="mica-digits", doc_string="Handwritten digits, 8x8 pixels, ten classes.")
     helper.set_model_props(model, {
         "mica.preprocess": json.dumps({"input": "image", "layout": "NCHW", "channels": "gray", "size": [SIDE, SIDE],
                                        "fit": "stretch", "mean": [0], "scale": [SCALE]}),
@@ -185,7 +187,7 @@ def png(image):
 
 
 def write_pictures(out, images, labels, probabilities):
-    """One held-back picture of each digit: the first that is answered rightly, whatever its probability. Returns their places."""
+    """One held-back picture of each digit, the first that is answered rightly. Returns their places."""
     places = {}
     for digit in range(10):
         right = np.flatnonzero((labels == digit) & (probabilities.argmax(axis=1) == digit))
@@ -196,7 +198,7 @@ def write_pictures(out, images, labels, probabilities):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--out", type=Path, default=Path(__file__).parent, help="where to write (default: beside this script)")
+    options.add_argument("--out", type=Path, default=Path(__file__).parent, help="default: beside this script")
     options.add_argument("--epochs", type=int, default=60)
     options = options.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -217,9 +219,10 @@ def main():
     places = write_pictures(options.out, images[held], labels[held], probabilities)
     record = {
         "data": "scikit-learn load_digits, 1797 images; pixel = min(255, 16 x value)",
-        "split": f"of each class {HELD_BACK:.0%} held back, drawn by numpy default_rng({SEED}); their places in load_digits order are "
-                 "the sorted draw, and test.npz holds them in that order",
-        "seed": SEED, "trained_on": len(trained), "count": len(held), "correct": correct, "accuracy": correct / len(held),
+        "split": f"of each class {HELD_BACK:.0%} held back, drawn by numpy default_rng({SEED}); test.npz holds them in "
+                 "the order of load_digits",
+        "seed": SEED, "trained_on": len(trained),
+        "count": len(held), "correct": correct, "accuracy": correct / len(held),
         "preprocessing": {"mean": 0, "scale": SCALE}, "pictures": places,
         "parameters": int(sum(value.size for value in network.weights.values())),
     }
