@@ -59,7 +59,8 @@ Status print(const Type& type, const DimTable& dims, String& out) { return print
 
 Result<Type> parse_type(std::string_view text, DimTable& dims) {
   const auto inside = [&](std::string_view head) -> std::string_view {
-    return text.starts_with(head) && text.ends_with(")") ? text.substr(head.size(), text.size() - head.size() - 1) : std::string_view();
+    return text.starts_with(head) && text.ends_with(")") ? slice(text, head.size(), text.size() - head.size() - 1)
+                                                             : std::string_view();
   };
   if (const auto inner = inside("map("); !inner.empty()) {
     const size_t comma = inner.find(',');
@@ -67,7 +68,7 @@ Result<Type> parse_type(std::string_view text, DimTable& dims) {
     Type type;
     type.kind = Kind::kMap;
     MICA_TRY(type.key, parse_dtype(inner.substr(0, comma)));
-    MICA_TRY(type.dtype, parse_dtype(inner.substr(comma + 1)));
+    MICA_TRY(type.dtype, parse_dtype(slice(inner, comma + 1)));
     return type;
   }
   for (Kind kind : {Kind::kSequence, Kind::kOptional})
@@ -82,7 +83,7 @@ Result<Type> parse_type(std::string_view text, DimTable& dims) {
   MICA_CHECK(bracket != std::string_view::npos && text.ends_with("]"), kBadText, "`{}` is no type", text.substr(0, 64));
   Type type;
   MICA_TRY(type.dtype, parse_dtype(text.substr(0, bracket)));
-  MICA_TRY(type.shape, parse_shape(text.substr(bracket + 1, text.size() - bracket - 2), dims));
+  MICA_TRY(type.shape, parse_shape(slice(text, bracket + 1, text.size() - bracket - 2), dims));
   return type;
 }
 
