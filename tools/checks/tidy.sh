@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
 [ -f "$build/compile_commands.json" ] || { echo "tidy: no $build/compile_commands.json: run ./setup first" >&2; exit 2; }
 if [ "${1:-}" = --changed ]; then
-  mapfile -t wanted < <(git diff --name-only --diff-filter=d "${2:-main}" -- 'src/*.cc' 'apps/*.cc'; git ls-files -o --exclude-standard -- 'src/*.cc' 'apps/*.cc' ':!*.test.cc')
+  mapfile -t wanted < <(git diff --name-only --diff-filter=d "${2:-main}" -- 'src/*.cc' 'apps/*.cc' ':!*.test.cc')
 else
   mapfile -t wanted < <(git ls-files 'src/*.cc' 'apps/*.cc' ':!*.test.cc')
 fi

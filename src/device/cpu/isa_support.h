@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "simd/isa.h"
+#include "base/isa.h"
 
 namespace mica {
 

@@ -1,7 +1,7 @@
 // The processor that plans are bound to: what algorithms and schedules are chosen by.
 #pragma once
 #include "base/string.h"
-#include "simd/isa.h"
+#include "base/isa.h"
 
 namespace mica {
 
