@@ -1,0 +1,579 @@
+#include "problem.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "device/cpu/every_isa.h"
+#include "kernel_record.h"
+#include "scopes.h"
+#include "types/evaluate.h"
+
+namespace mica::suite {
+namespace {
+
+std::string text_of(const Error& error) {
+  char text[2048];
+  return std::string(text, std::min(error.print(text, sizeof text), sizeof text - 1));
+}
+
+// Writes attributes into fields by name and notes which were found.
+class AttributeWriter final : public AttrVisitor {
+ public:
+  explicit AttributeWriter(const std::vector<Attribute>& list) : list_(list) {}
+  void field(std::string_view name, bool& value, std::string_view) override {
+    if (const auto* v = find<bool>(name))
+      value = *v;
+    else if (const auto* i = find<int64_t>(name))
+      value = *i != 0;
+  }
+  void field(std::string_view name, int64_t& value, std::string_view) override {
+    if (const auto* v = find<int64_t>(name)) value = *v;
+  }
+  void field(std::string_view name, float& value, std::string_view) override {
+    if (const auto* v = find<double>(name)) value = static_cast<float>(*v);
+  }
+  void field(std::string_view name, DType& value, std::string_view) override {
+    if (const auto* v = find<DType>(name)) value = *v;
+  }
+  void field(std::string_view name, Ints& value, std::string_view) override {
+    if (const auto* v = find<std::vector<int64_t>>(name)) value.assign(*v);
+  }
+  void field(std::string_view name, Floats& value, std::string_view) override {
+    if (const auto* v = find<std::vector<double>>(name))
+      for (double d : *v) value.push(static_cast<float>(d));
+  }
+  void field(std::string_view name, Dims& value, std::string_view) override {
+    if (const auto* v = find<std::vector<int64_t>>(name))
+      for (int64_t d : *v) value.push(d);
+  }
+  void field(std::string_view name, Name& value, std::string_view) override {
+    if (const auto* v = find<std::string>(name)) value.assign(*v);
+  }
+  void choice(std::string_view name, int64_t& index, std::span<const std::string_view> names,
+              std::string_view) override {
+    const auto* v = find<std::string>(name);
+    if (!v) return;
+    const auto hit = std::ranges::find(names, std::string_view(*v));
+    EXPECT_NE(hit, names.end()) << "attribute " << name << " has no value " << *v;
+    index = hit - names.begin();
+  }
+  size_t found() const { return found_; }
+
+ private:
+  template <class T>
+  const T* find(std::string_view name) {
+    for (const Attribute& a : list_) {
+      if (a.name != name) continue;
+      const T* value = std::get_if<T>(&a.value);
+      found_ += value != nullptr;
+      return value;
+    }
+    return nullptr;
+  }
+  const std::vector<Attribute>& list_;
+  size_t found_ = 0;
+};
+
+// A problem made ready: definition, attribute struct, dense inputs.
+struct Prepared {
+  const Problem& problem;
+  const OpDef* op = nullptr;
+  alignas(16) std::byte blob[kMaxAttrBytes] = {};
+  std::deque<Buffer> buffers;
+  std::deque<Object> objects;
+  std::deque<std::vector<Dim>> values;
+  std::vector<RunValue> inputs;
+
+  explicit Prepared(const Problem& p) : problem(p), op(find_op(p.op)) {
+    if (!op) {
+      ADD_FAILURE() << "no operator " << p.op;
+      return;
+    }
+    if (op->attributes.init) {
+      op->attributes.init(blob);
+      AttributeWriter writer(p.attributes);
+      op->attributes.visit(blob, writer);
+      EXPECT_EQ(writer.found(), p.attributes.size()) << p.op << ": an attribute has another name or type";
+    }
+    for (const Spec& spec : p.inputs) inputs.push_back(make(spec));
+  }
+  RunValue make(const Spec& spec) {
+    RunValue value;
+    if (spec.absent) return value;
+    value.present = true;
+    if (spec.kind == Kind::kTensor) {
+      buffers.emplace_back(spec.dtype, spec.dims, Arrangement::kDense);
+      value.tensor = buffers.back().view();
+      fill(value.tensor, spec);
+      return value;
+    }
+    Object& object = objects.emplace_back();
+    object.kind = spec.kind;
+    object.dtype = spec.dtype;
+    for (const Spec& item : spec.items) {
+      Result<OwnedTensor> copy = OwnedTensor::copy_of(make(item).tensor);
+      if (copy.ok()) {
+        EXPECT_TRUE(object.tensors.push_back(copy.take()).ok());
+      }
+    }
+    value.object = &object;
+    return value;
+  }
+};
+
+enum class Knowledge { kAll, kConstants, kShapes, kSymbols, kDtypes };
+constexpr std::string_view kKnowledge[] = {"all contents", "constants", "shapes only", "symbolic dimensions",
+                                           "element types only"};
+
+Type type_of(const Spec& spec, Knowledge knowledge, DimTable& dims) {
+  Type type = Type::tensor(spec.dtype);
+  type.kind = spec.kind;
+  if (spec.kind != Kind::kTensor || knowledge == Knowledge::kDtypes) return type;
+  type.shape = Shape::of_rank(static_cast<int>(spec.dims.size()));
+  for (int i = 0; i < type.shape.rank; ++i) {
+    const int64_t d = spec.dims[static_cast<size_t>(i)];
+    // Equal sizes get equal symbols; 1 stays a number, because broadcasting looks at it.
+    const bool symbol = knowledge == Knowledge::kSymbols && d > 1 && !spec.constant;
+    type.shape[i] = symbol ? dims.symbol("D" + std::to_string(d)) : Dim(d);
+  }
+  return type;
+}
+
+struct Inference {
+  DimTable dims;
+  TestInferScope scope;
+  std::vector<InferValue> inputs, outputs;
+  Status status;
+};
+
+void infer(Prepared& p, Knowledge knowledge, Inference& out) {
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    const Spec& spec = p.problem.inputs[i];
+    InferValue& value = out.inputs.emplace_back();
+    if (spec.absent) continue;
+    value.present = true;
+    value.type = type_of(spec, knowledge, out.dims);
+    const bool known = spec.kind == Kind::kTensor &&
+                       (knowledge == Knowledge::kAll ||
+                        (spec.constant && knowledge != Knowledge::kShapes && knowledge != Knowledge::kDtypes));
+    if (!known) continue;
+    const TensorView& view = p.inputs[i].tensor;
+    value.constant = &view;
+    if (!is_integer(view.dtype) || view.count() > kMaxKnownElements || view.rank > 1) continue;
+    std::vector<Dim>& dims = p.values.emplace_back();
+    for (int64_t k = 0; k < view.count(); ++k) dims.push_back(Elements(view).integer(k));
+    value.values = dims;
+    value.has_values = true;
+  }
+  out.outputs.resize(static_cast<size_t>(p.problem.outputs));
+  for (size_t i = 0; i < out.outputs.size(); ++i)
+    out.outputs[i].present = std::ranges::count(p.problem.unwanted_outputs, static_cast<int>(i)) == 0;
+  out.scope.inputs = out.inputs;
+  out.scope.outputs = out.outputs;
+  out.scope.attributes_blob = p.blob;
+  out.scope.table = &out.dims;
+  out.status = p.op->infer(out.scope);
+}
+
+// Runs the reference on `inputs`; outputs of fixed shape lie as `arrangement` says (for those, `made` owns the memory).
+void refer(Prepared& p, const std::vector<RunValue>& inputs, std::span<const InferValue> types, TestRunScope& scope,
+           Status& status) {
+  scope.in_values = inputs;
+  scope.out_values.resize(types.size());
+  scope.results.resize(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    scope.known.push_back(types[i].type);
+    RunValue& value = scope.out_values[i];
+    value.present = types[i].present;
+    value.object = &scope.results[i].object;
+    if (!value.present || !types[i].type.is_tensor()) continue;
+    value.tensor.dtype = types[i].type.dtype;
+    if (!types[i].type.shape.fixed()) continue;
+    std::vector<int64_t> dims;
+    for (Dim d : types[i].type.shape.span()) dims.push_back(d.value());
+    if (Status made = scope.allocate_output(static_cast<int>(i), dims); !made.ok()) {
+      status = std::move(made);
+      return;
+    }
+  }
+  scope.inputs = scope.in_values;
+  scope.outputs = scope.out_values;
+  scope.attributes_blob = p.blob;
+  status = p.op->reference(scope);
+}
+
+// A shape of inference agrees with the truth: the rank and every number in it.
+void expect_agrees(const Type& inferred, const TensorView& truth, std::string_view what) {
+  EXPECT_EQ(name_of(inferred.dtype), name_of(truth.dtype)) << what;
+  if (!inferred.shape.known()) return;
+  ASSERT_EQ(inferred.shape.rank, truth.rank) << what;
+  for (int i = 0; i < truth.rank; ++i) {
+    const Dim d = inferred.shape[i];
+    if (d.is_fixed()) {
+      EXPECT_EQ(d.value(), truth.dim(i)) << what << ", axis " << i;
+    }
+  }
+}
+
+void check_inference(Prepared& p, const TestRunScope& truth) {
+  for (Knowledge knowledge : {Knowledge::kConstants, Knowledge::kShapes, Knowledge::kSymbols, Knowledge::kDtypes}) {
+    Inference found;
+    infer(p, knowledge, found);
+    const std::string what = "inference from " + std::string(kKnowledge[static_cast<int>(knowledge)]);
+    if (!found.status.ok()) {
+      ADD_FAILURE() << what << ": " << text_of(found.status.error());
+      continue;
+    }
+    for (size_t i = 0; i < found.outputs.size(); ++i) {
+      if (!truth.out_values[i].present || !found.outputs[i].type.is_tensor()) continue;
+      // The symbol D<n> stands for n.
+      Type type = found.outputs[i].type;
+      std::vector<int64_t> sizes;
+      for (size_t s = 0; s < found.dims.symbols(); ++s) {
+        const std::string_view name = found.dims.symbol_info(s).name.view();
+        sizes.push_back(name.starts_with("D") ? std::atoll(name.data() + 1) : -1);
+      }
+      for (int a = 0; a < type.shape.rank; ++a) {
+        const int64_t size = found.dims.evaluate(type.shape[a], sizes);
+        if (size != DimTable::kUnknown) type.shape[a] = size;
+      }
+      expect_agrees(type, truth.out_values[i].tensor, what);
+    }
+  }
+}
+
+void check_evaluate(Prepared& p, const TestRunScope& truth) {
+  if (p.op->random || p.op->regions) return;
+  Inference found;
+  infer(p, Knowledge::kAll, found);
+  Status status = evaluate(*p.op, found.scope, {.max_elements = int64_t{1} << 20});
+  ASSERT_TRUE(status.ok()) << "evaluate: " << text_of(status.error());
+  for (size_t i = 0; i < found.outputs.size(); ++i)
+    if (const TensorView* view = found.outputs[i].constant; view && found.outputs[i].present) {
+      EXPECT_EQ(compare(truth.out_values[i].tensor, *view, p.problem), "") << "evaluate";
+    }
+}
+
+void check_expected(const Problem& problem, const TestRunScope& truth) {
+  for (size_t i = 0; i < problem.expect.size(); ++i) {
+    const Expect& expect = problem.expect[i];
+    const TensorView& view = truth.out_values[i].tensor;
+    if (expect.dims) {
+      EXPECT_EQ(*expect.dims, std::vector<int64_t>(view.shape().begin(), view.shape().end())) << "output " << i;
+    }
+    if (expect.dtype != DType::kNone) {
+      EXPECT_EQ(name_of(expect.dtype), name_of(view.dtype));
+    }
+    if (!expect.texts.empty()) {
+      ASSERT_EQ(view.count(), static_cast<int64_t>(expect.texts.size()));
+      for (size_t k = 0; k < expect.texts.size(); ++k)
+        EXPECT_EQ(Elements(view).text(static_cast<int64_t>(k)).view(), expect.texts[k]);
+    }
+    if (expect.numbers.empty()) continue;
+    ASSERT_EQ(view.count(), static_cast<int64_t>(expect.numbers.size()));
+    Buffer wanted(view.dtype, view.shape(), Arrangement::kDense);
+    fill(wanted.view(), list({}, expect.numbers, view.dtype));
+    EXPECT_EQ(compare(wanted.view(), view, problem), "") << "reference against the expected output " << i;
+  }
+}
+
+// Inputs of a problem in one arrangement of memory. Constants stay dense; operands of another rank than output 0 stay
+// in source order.
+struct Arranged {
+  std::deque<Buffer> buffers;
+  std::vector<RunValue> values;
+};
+Arranged arrange(Prepared& p, Arrangement arrangement, int full_rank) {
+  Arranged out;
+  for (size_t i = 0; i < p.inputs.size(); ++i) {
+    RunValue value = p.inputs[i];
+    if (value.present && !value.object && !p.problem.inputs[i].constant) {
+      Arrangement own = arrangement;
+      const bool same_order = value.tensor.rank == full_rank && (p.op->layout == LayoutRule::kAny || i == 0);
+      if (own == Arrangement::kChannelsLast && !same_order) own = Arrangement::kDense;
+      if (own == Arrangement::kSlicedChannelsLast && !same_order) own = Arrangement::kSliced;
+      out.buffers.emplace_back(value.tensor.dtype, value.tensor.shape(), own);
+      copy_elements(value.tensor, out.buffers.back().view());
+      value.tensor = out.buffers.back().view();
+    }
+    out.values.push_back(value);
+  }
+  return out;
+}
+
+void check_strided_reference(Prepared& p, const TestRunScope& truth, std::span<const InferValue> types) {
+  if (p.op->random) return;
+  Arranged arranged = arrange(p, Arrangement::kSliced, -1);
+  TestRunScope scope;
+  Status status;
+  refer(p, arranged.values, types, scope, status);
+  ASSERT_TRUE(status.ok()) << "reference on slices: " << text_of(status.error());
+  for (size_t i = 0; i < types.size(); ++i)
+    if (types[i].present && types[i].type.is_tensor()) {
+      EXPECT_EQ(compare(truth.out_values[i].tensor, scope.out_values[i].tensor, p.problem), "")
+          << "reference on slices, output " << i;
+    }
+}
+
+void check_view(Prepared& p, TestRunScope& truth) {
+  if (!p.op->view) return;
+  for (Arrangement arrangement : kArrangements) {
+    Arranged arranged = arrange(p, arrangement, p.inputs.empty() ? -1 : p.inputs[0].tensor.rank);
+    if (arranged.values.empty() || arranged.values[0].object) return;
+    truth.inputs = arranged.values;
+    for (size_t i = 0; i < truth.out_values.size(); ++i) {
+      if (!truth.out_values[i].present) continue;
+      TensorView view = truth.out_values[i].tensor;
+      if (!p.op->view(truth, arranged.values[0].tensor, view, static_cast<int>(i))) continue;
+      EXPECT_EQ(compare(truth.out_values[i].tensor, view, p.problem), "")
+          << "view of " << name_of(arrangement) << " input, output " << i;
+    }
+    truth.inputs = truth.in_values;
+  }
+}
+
+// ---- run hooks ----
+
+struct HookRun {
+  Isa isa;
+  Arrangement arrangement;
+  Epilogue epilogue;
+  std::string what() const {
+    return std::string(name_of(isa)) + ", " + std::string(name_of(arrangement)) + ", epilogue of " +
+           std::to_string(epilogue.count);
+  }
+};
+
+// The truth after the first `done` post-operations.
+std::vector<double> with_epilogue(const TensorView& truth, const TensorView* residual, const Epilogue& epilogue,
+                                  int done) {
+  std::vector<double> out;
+  for (int64_t k = 0; k < truth.count(); ++k) {
+    double value = Elements(truth).number(k);
+    for (int e = 0; e < done; ++e) {
+      const PostOp& op = epilogue.ops[e];
+      const double other = op.operand >= 0 ? Elements(*residual).number(k) : 0;
+      value = op.swapped ? apply(op.function, other, value, op.a, op.b) : apply(op.function, value, other, op.a, op.b);
+    }
+    out.push_back(value);
+  }
+  return out;
+}
+
+class HookCheck {
+ public:
+  HookCheck(Prepared& p, const RunDef& run, const TestRunScope& truth) : p_(p), run_(run), truth_(truth) {}
+
+  // False when the hook leaves the problem to the reference.
+  bool check(const HookRun& hook_run) {
+    Arranged arranged = arrange(p_, hook_run.arrangement, truth_.out_values[0].tensor.rank);
+    std::vector<BoundOperand> inputs, outputs;
+    std::vector<void*> operands;
+    for (size_t i = 0; i < arranged.values.size(); ++i)
+      bind_input(arranged.values[i], p_.problem.inputs[i].constant, inputs, operands);
+    Buffer residual;
+    const TensorView& first = truth_.out_values[0].tensor;
+    if (hook_run.epilogue.count && hook_run.epilogue.ops[0].operand >= 0) {
+      residual = Buffer(first.dtype, first.shape(), hook_run.arrangement);
+      fill(residual.view(), uniform({}, -1, 1, 77, first.dtype));
+      bind_input({.present = true, .tensor = residual.view()}, false, inputs, operands);
+    }
+    std::deque<Buffer> made;
+    for (size_t i = 0; i < truth_.out_values.size(); ++i) bind_output(i, hook_run.arrangement, made, outputs, operands);
+    TestBindScope scope;
+    Machine machine;
+    machine.isa = hook_run.isa;
+    machine.threads = 3;
+    scope.machine = &machine;
+    scope.inputs = inputs;
+    scope.outputs = outputs;
+    scope.attributes_blob = p_.blob;
+    scope.epilogue = hook_run.epilogue;
+    Result<bool> bound = run_.bind(scope);
+    if (!bound.ok()) {
+      ADD_FAILURE() << hook_run.what() << ": " << text_of(bound.error());
+      return true;
+    }
+    if (!*bound) return false;
+    record(scope, hook_run);
+    if (hook_run.epilogue.count && scope.epilogue_done == 0) return true;
+    compare_runs(scope, hook_run, operands, made, residual);
+    check_inputs(arranged, hook_run);
+    return true;
+  }
+
+ private:
+  static void bind_input(const RunValue& value, bool constant, std::vector<BoundOperand>& inputs,
+                         std::vector<void*>& operands) {
+    BoundOperand operand{.present = value.present, .constant = constant && value.present, .view = value.tensor};
+    operands.push_back(value.present ? value.tensor.data : nullptr);
+    if (!operand.constant) operand.view.data = nullptr;
+    inputs.push_back(operand);
+  }
+  void bind_output(size_t i, Arrangement arrangement, std::deque<Buffer>& made, std::vector<BoundOperand>& outputs,
+                   std::vector<void*>& operands) {
+    const RunValue& value = truth_.out_values[i];
+    const bool full =
+        value.tensor.rank == truth_.out_values[0].tensor.rank && (p_.op->layout == LayoutRule::kAny || i == 0);
+    if (arrangement == Arrangement::kChannelsLast && !full) arrangement = Arrangement::kDense;
+    if (arrangement == Arrangement::kSlicedChannelsLast && !full) arrangement = Arrangement::kSliced;
+    made.emplace_back(value.tensor.dtype, value.tensor.shape(), arrangement);
+    BoundOperand operand{.present = value.present, .view = made.back().view()};
+    operand.view.data = nullptr;
+    outputs.push_back(operand);
+    operands.push_back(value.present ? made.back().view().data : nullptr);
+  }
+  void record(const TestBindScope& scope, const HookRun& hook_run) {
+    bool expected = p_.problem.expect_kernel.empty();
+    for (const StepSpec& step : scope.steps) {
+      KernelRecord::get().note(step.name, hook_run.isa);
+      expected = expected || step.name.starts_with(p_.problem.expect_kernel);
+    }
+    EXPECT_TRUE(expected) << hook_run.what() << ": no step is a " << p_.problem.expect_kernel;
+  }
+  void compare_runs(const TestBindScope& scope, const HookRun& hook_run, const std::vector<void*>& operands,
+                    std::deque<Buffer>& made, const Buffer& residual) {
+    constexpr struct {
+      int64_t chunk;
+      bool reverse;
+    } kSplits[] = {{0, false}, {3, true}, {1, false}, {7, true}};
+    std::vector<std::vector<std::byte>> first(made.size());
+    for (const auto& split : kSplits) {
+      for (Buffer& buffer : made) buffer.poison();
+      scope.run(operands, split.chunk, split.reverse);
+      for (size_t i = 0; i < made.size(); ++i) {
+        if (!truth_.out_values[i].present) continue;
+        EXPECT_TRUE(made[i].gaps_untouched()) << hook_run.what() << ": wrote outside of output " << i;
+        if (split.chunk) {
+          EXPECT_TRUE(first[i] == made[i].bytes()) << hook_run.what() << ": bits depend on the split, output " << i;
+          continue;
+        }
+        first[i] = made[i].bytes();
+        EXPECT_EQ(difference(i, made[i].view(), hook_run.epilogue, scope.epilogue_done, residual), "")
+            << hook_run.what() << ", output " << i << ", kernel "
+            << (scope.steps.empty() ? "none" : scope.steps[0].name);
+      }
+    }
+  }
+  std::string difference(size_t i, const TensorView& actual, const Epilogue& epilogue, int done,
+                         const Buffer& residual) const {
+    const TensorView& truth = truth_.out_values[i].tensor;
+    if (i != 0 || epilogue.count == 0) return compare(truth, actual, p_.problem);
+    const TensorView other = residual.view();
+    Buffer wanted(truth.dtype, truth.shape(), Arrangement::kDense);
+    const std::vector<double> numbers = with_epilogue(truth, &other, epilogue, done);
+    for (size_t k = 0; k < numbers.size(); ++k) Elements(wanted.view()).set_number(static_cast<int64_t>(k), numbers[k]);
+    Problem loose = p_.problem;  // a sum with a residual below 1 may cancel: its error is that of the summands
+    loose.scale = std::max(loose.scale, 1.0);
+    for (int64_t k = 0; k < truth.count(); ++k)
+      if (const double x = std::fabs(Elements(truth).number(k)); std::isfinite(x))
+        loose.scale = std::max(loose.scale, x);
+    return compare(wanted.view(), actual, loose);
+  }
+  void check_inputs(const Arranged& arranged, const HookRun& hook_run) const {
+    for (size_t i = 0; i < arranged.values.size(); ++i) {
+      if (!arranged.values[i].present || arranged.values[i].object) continue;
+      Problem exact;
+      exact.units = 0;
+      EXPECT_EQ(compare(p_.inputs[i].tensor, arranged.values[i].tensor, exact), "")
+          << hook_run.what() << ": changed input " << i;
+    }
+  }
+
+  Prepared& p_;
+  const RunDef& run_;
+  const TestRunScope& truth_;
+};
+
+bool hook_sees_it(const Prepared& p, const Inference& found) {
+  for (const InferValue& out : found.outputs)
+    if (!out.type.is_tensor() || !out.type.shape.fixed() || out.type.dtype == DType::kString) return false;
+  for (const Spec& spec : p.problem.inputs)
+    if (spec.kind != Kind::kTensor) return false;
+  return !found.outputs.empty();
+}
+
+void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found) {
+  const RunDef* run = find_row(all_run(), p.op->name);
+  const bool must = !p.problem.expect_kernel.empty();
+  if (!run || !hook_sees_it(p, found)) {
+    KernelRecord::get().note_reference(p.op->name);
+    EXPECT_FALSE(must) << "operator " << p.op->name << " has no hook for this problem";
+    return;
+  }
+  Epilogue none, relu, residual;
+  relu.count = residual.count = 1;
+  relu.ops[0] = {.function = Pointwise::kRelu};
+  residual.ops[0] = {.function = Pointwise::kAdd, .operand = static_cast<int8_t>(p.inputs.size())};
+  HookCheck hook(p, *run, truth);
+  for (Isa isa : every_isa()) {
+    for (Arrangement arrangement : kArrangements) {
+      const bool last = arrangement == Arrangement::kChannelsLast || arrangement == Arrangement::kSlicedChannelsLast;
+      if (last && (p.op->layout == LayoutRule::kSource || truth.out_values[0].tensor.rank < 3)) continue;
+      if (!hook.check({isa, arrangement, none})) {
+        KernelRecord::get().note_reference(p.op->name);
+        EXPECT_FALSE(must && arrangement == Arrangement::kDense)
+            << name_of(isa) << " leaves the problem to the reference";
+        continue;
+      }
+      if (!p.problem.epilogues || !is_float(truth.out_values[0].tensor.dtype)) continue;
+      hook.check({isa, arrangement, relu});
+      hook.check({isa, arrangement, residual});
+    }
+  }
+}
+
+Status run_truth(Prepared& p, Inference& found, TestRunScope& truth) {
+  infer(p, Knowledge::kConstants, found);
+  MICA_TRY_STATUS(found.status.copy());
+  Status status;
+  refer(p, p.inputs, found.outputs, truth, status);
+  return status;
+}
+
+}  // namespace
+
+void check(const Problem& problem) {
+  Prepared p(problem);
+  if (!p.op) return;
+  SCOPED_TRACE("operator " + problem.op);
+  Inference found;
+  TestRunScope truth;
+  Status status = run_truth(p, found, truth);
+  ASSERT_TRUE(status.ok()) << text_of(status.error());
+  for (size_t i = 0; i < found.outputs.size(); ++i)
+    if (found.outputs[i].present && found.outputs[i].type.is_tensor())
+      expect_agrees(found.outputs[i].type, truth.out_values[i].tensor, "inference");
+  check_expected(problem, truth);
+  check_inference(p, truth);
+  check_evaluate(p, truth);
+  check_strided_reference(p, truth, found.outputs);
+  check_view(p, truth);
+  check_hooks(p, truth, found);
+}
+
+void check_error(const Problem& problem, Code code) {
+  Prepared p(problem);
+  if (!p.op) return;
+  Inference found;
+  TestRunScope truth;
+  Status status = run_truth(p, found, truth);
+  ASSERT_FALSE(status.ok()) << problem.op << " accepts what it should refuse";
+  EXPECT_EQ(static_cast<int>(status.error().code()), static_cast<int>(code)) << text_of(status.error());
+}
+
+Outcome run_reference(const Problem& problem) {
+  Prepared p(problem);
+  Outcome outcome;
+  if (!p.op) return outcome;
+  Inference found;
+  TestRunScope truth;
+  outcome.status = run_truth(p, found, truth);
+  for (InferValue& value : found.outputs) outcome.types.push_back(value.type);
+  outcome.outputs = std::move(truth.results);
+  return outcome;
+}
+
+}  // namespace mica::suite
