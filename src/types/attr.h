@@ -87,4 +87,20 @@ constexpr AttrClass attr_class() {
   return {sizeof(A), [](void* place) { new (place) A(); }, [](void* a, AttrVisitor& v) { visit_attributes<A>(a, v); }};
 }
 
+// Field by field; floats by their bits, so that equal structs have equal hashes and a NaN equals itself.
+bool equal_attributes(const AttrClass& cls, const void* a, const void* b);
+uint64_t hash_attributes(const AttrClass& cls, const void* attributes);
+
+// "strides=[1,1], groups=2, mode=linear, equation=\"ij->ji\"": fields that have their default value are left out.
+Status print_attributes(const AttrClass& cls, const void* attributes, const DimTable& dims, String& out);
+// The inverse; fields not named get their default. Errors: kBadText for what does not parse, kBadAttribute (with the nearest
+// name as a hint) for unknown fields and choices; the struct is then left with some fields set.
+Status parse_attributes(const AttrClass& cls, void* attributes, std::string_view text, DimTable& dims);
+
+// The form in a file: a count, then each field as its kind and its value, little-endian; dimensions as their raw numbers.
+Status write_attributes(const AttrClass& cls, const void* attributes, Vector<char>& out);
+// Reads from the front of `in`, which is moved on. Everything is checked: kinds, lengths, choices, element types, text without
+// zero bytes; expressions in dimensions must have an id below `expressions`. Errors: kBadFile.
+Status read_attributes(const AttrClass& cls, void* attributes, std::span<const char>& in, size_t expressions);
+
 }  // namespace mica
