@@ -17,17 +17,16 @@ class FormatArg {
   template <std::unsigned_integral T>
   FormatArg(T v) : kind(Kind::kUnsigned), u(v) {}
   template <class T>
-    requires std::is_enum_v<T>
-  FormatArg(T v) : kind(Kind::kSigned), i(static_cast<int64_t>(v)) {}
+  requires std::is_enum_v<T> FormatArg(T v) : kind(Kind::kSigned), i(static_cast<int64_t>(v)) {}
   FormatArg(bool v) : kind(Kind::kBool), u(v) {}
   FormatArg(char v) : kind(Kind::kChar), u(static_cast<unsigned char>(v)) {}
   FormatArg(double v) : kind(Kind::kDouble), d(v) {}
   FormatArg(float v) : kind(Kind::kDouble), d(v), single(true) {}
   FormatArg(std::string_view v) : kind(Kind::kText), text(v) {}
   FormatArg(const char* v) : kind(Kind::kText), text(v ? v : "") {}
+  FormatArg(char* v) : FormatArg(static_cast<const char*>(v)) {}
   template <class T>
-    requires std::convertible_to<const T&, std::string_view>
-  FormatArg(const T& v) : kind(Kind::kText), text(v) {}
+  requires std::convertible_to<const T&, std::string_view> FormatArg(const T& v) : kind(Kind::kText), text(v) {}
 
   Kind kind;
   int64_t i = 0;

@@ -29,6 +29,16 @@ Error::Error(Code code, std::string_view what, std::string_view where, std::stri
   if (record_) *record_ = {code, duplicate(what), duplicate(where), duplicate(hint), nullptr};
 }
 
+Error format_error(Code code, std::string_view pattern, const FormatArg* args, size_t count) {
+  Error made(code, {});
+  const size_t need = format_args(nullptr, 0, pattern, args, count);
+  char* text = made.record_ ? static_cast<char*>(allocate(need + 1)) : nullptr;
+  if (!text) return made;
+  format_args(text, need + 1, pattern, args, count);
+  made.record_->what = text;
+  return made;
+}
+
 void Error::release() {
   for (Record* record = std::exchange(record_, nullptr); record;) {
     Error* cause = record->cause;
@@ -52,8 +62,11 @@ Error&& Error::at(std::string_view place) && {
   if (!record_->where) {
     record_->where = duplicate(place);
   } else {
-    char joined[1024];
-    replace(record_->where, std::string_view(joined, format_to(joined, sizeof joined, "{}: {}", place, where())));
+    const size_t need = format_to(nullptr, 0, "{}: {}", place, where());
+    char* joined = static_cast<char*>(allocate(need + 1));
+    if (!joined) return std::move(*this);
+    format_to(joined, need + 1, "{}: {}", place, where());
+    deallocate(std::exchange(record_->where, joined));
   }
   return std::move(*this);
 }
@@ -74,12 +87,14 @@ Error&& Error::because(Error cause) && {
 size_t Error::print(char* out, size_t size) const {
   size_t length = 0;
   const auto add = [&](std::string_view pattern, const auto&... args) {
-    char* to = length < size ? out + length : nullptr;
-    length += format_to(to, length < size ? size - length : 0, pattern, args...);
+    if (length < size) format_to(out + length, size - length, pattern, args...);
+    length += format_to(nullptr, 0, pattern, args...);
   };
   add("error[MICA{}]: {}\n", static_cast<int>(code()), what());
   if (!where().empty()) add("  --> {}\n", where());
-  for (const Error* inner = cause(); inner; inner = inner->cause()) add("  = because: {}\n", inner->what());
+  for (const Error* inner = cause(); inner; inner = inner->cause()) {
+    add("  = because: {}{}{}\n", inner->what(), inner->where().empty() ? "" : ", at ", inner->where());
+  }
   if (!hint().empty()) add("hint: {}\n", hint());
   return length;
 }

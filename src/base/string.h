@@ -43,8 +43,8 @@ struct Text {
   bool empty() const { return chars[0] == 0; }
   bool assign(std::string_view text) {
     if (text.size() >= N) return false;
-    std::memset(chars, 0, N);
-    std::memcpy(chars, text.data(), text.size());
+    if (!text.empty()) std::memmove(chars, text.data(), text.size());  // the text may be a part of this one
+    std::memset(chars + text.size(), 0, N - text.size());
     return true;
   }
   bool operator==(const Text& other) const { return view() == other.view(); }

@@ -1,0 +1,42 @@
+// What the runtime asks of the operating system, apart from threads: clocks, memory, processors and the environment.
+// Thread-safe; nothing is cached. Files are in `base/file.h`.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace mica {
+
+// Nanoseconds of a clock that never goes back; its zero is arbitrary.
+int64_t now_ns();
+// Processor time that was used by the whole process, and by the calling thread.
+int64_t process_cpu_ns();
+int64_t thread_cpu_ns();
+
+size_t page_size();
+// Memory of this process that is in RAM; 0 when the system does not tell.
+size_t current_rss_bytes();
+size_t peak_rss_bytes();
+
+// The value of a variable, or an empty text when it is not set. It stays valid until the environment is changed.
+std::string_view environment(const char* name);
+
+// Zeroed memory straight from the system, page-aligned; null when memory is short. `huge` asks for huge pages where the
+// system has them and `bytes` reaches one (2 MiB); the address is then aligned to them. Released with the same `bytes`.
+void* map_memory(size_t bytes, bool huge);
+void unmap_memory(void* memory, size_t bytes);
+
+// Processors that the calling thread may be scheduled on; at least 1.
+int usable_cpus();
+// Processors' worth of time that control groups (v1 or v2, the tightest on the way to the root) grant; 0 without a
+// limit. `root` goes before the system's paths, for tests.
+double cpu_quota(std::string_view root = {});
+// min(usable_cpus, quota rounded up), at least 1.
+int default_threads();
+
+// An Error of kIo for a failed call: "cannot <verb>: <the system's text for error_number>", where: the path.
+Error io_error(std::string_view verb, std::string_view path, int error_number);
+
+}  // namespace mica

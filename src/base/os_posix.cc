@@ -1,0 +1,209 @@
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/os.h"
+#include "base/string.h"
+
+namespace mica {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+int64_t read_clock(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+// The start of a small system file; empty when there is none. The buffers are large enough for what is asked of them.
+template <size_t N>
+std::string_view read_small(const char* path, char (&buffer)[N]) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  size_t size = 0;
+  while (size < N) {
+    const ssize_t got = read(file, buffer + size, N - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    size += static_cast<size_t>(got);
+  }
+  close(file);
+  return {buffer, size};
+}
+
+// Takes the text up to `separator` off the front.
+std::string_view split(std::string_view& text, char separator) {
+  const size_t at = text.find(separator);
+  const std::string_view part = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return part;
+}
+
+double to_number(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+double tighter(double a, double b) { return a <= 0 ? b : b <= 0 ? a : std::min(a, b); }
+
+// Quota of one group's folder: v2 "cpu.max" holds "quota period" or "max period", v1 has a file for each and -1 for
+// none.
+double folder_quota(std::string_view folder, bool v2) {
+  char path[4096], first[128], second[128];
+  if (v2) {
+    format_to(path, sizeof path, "{}/cpu.max", folder);
+    std::string_view text = read_small(path, first);
+    const double quota = to_number(split(text, ' ')), period = to_number(text);
+    return quota > 0 && period > 0 ? quota / period : 0;
+  }
+  format_to(path, sizeof path, "{}/cpu.cfs_quota_us", folder);
+  const double quota = to_number(read_small(path, first));
+  format_to(path, sizeof path, "{}/cpu.cfs_period_us", folder);
+  const double period = to_number(read_small(path, second));
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+// The tightest quota of the group and its ancestors. Inside a container the group's path may name folders that only the
+// host has; those have no files here, and the walk ends at the mount point, which is the container's own group.
+double mounted_quota(std::string_view mount, std::string_view group, bool v2) {
+  double quota = 0;
+  for (;;) {
+    char folder[4096];
+    const size_t length = format_to(folder, sizeof folder, "{}{}", mount, group == "/" ? std::string_view() : group);
+    quota = tighter(quota, folder_quota({folder, length}, v2));
+    if (group.empty() || group == "/") return quota;
+    const size_t slash = group.rfind('/');
+    group = group.substr(0, slash == std::string_view::npos ? 0 : slash);
+  }
+}
+
+bool lists_cpu(std::string_view controllers) {
+  while (!controllers.empty()) {
+    if (split(controllers, ',') == "cpu") return true;
+  }
+  return false;
+}
+
+size_t status_kib(std::string_view text, std::string_view key) {
+  const size_t at = text.find(key);
+  if (at == std::string_view::npos) return 0;
+  text.remove_prefix(at + key.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return static_cast<size_t>(to_number(text));
+}
+
+}  // namespace
+
+int64_t now_ns() { return read_clock(CLOCK_MONOTONIC); }
+int64_t process_cpu_ns() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+int64_t thread_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+size_t page_size() {
+  const long size = sysconf(_SC_PAGESIZE);
+  return size > 0 ? static_cast<size_t>(size) : 4096;
+}
+
+size_t current_rss_bytes() {
+  char buffer[4096];
+  return status_kib(read_small("/proc/self/status", buffer), "VmRSS:") * 1024;
+}
+
+size_t peak_rss_bytes() {
+  char buffer[4096];
+  if (const size_t kib = status_kib(read_small("/proc/self/status", buffer), "VmHWM:")) return kib * 1024;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::string_view(value) : std::string_view();
+}
+
+void* map_memory(size_t bytes, bool huge) {
+  const size_t page = page_size();
+  if (bytes == 0 || bytes > static_cast<size_t>(PTRDIFF_MAX) - kHugePage) return nullptr;
+  bytes = round_up(bytes, page);
+  huge = huge && bytes >= kHugePage;
+  const size_t extra = huge ? kHugePage - page : 0;
+  void* mapping = mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  if (!huge) return mapping;
+  char* start = static_cast<char*>(mapping);
+  const size_t before = round_up(reinterpret_cast<uintptr_t>(start), kHugePage) - reinterpret_cast<uintptr_t>(start);
+  if (before > 0) munmap(start, before);
+  if (extra > before) munmap(start + before + bytes, extra - before);
+#ifdef MADV_HUGEPAGE
+  madvise(start + before, bytes, MADV_HUGEPAGE);  // a wish: a system without huge pages may decline it
+#endif
+  return start + before;
+}
+
+void unmap_memory(void* memory, size_t bytes) {
+  if (memory) munmap(memory, round_up(bytes, page_size()));
+}
+
+int usable_cpus() {
+#ifdef __linux__
+  unsigned long mask[8192 / (8 * sizeof(unsigned long))] = {};  // the kernel refuses masks shorter than its own
+  if (sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask)) == 0) {
+    int count = 0;
+    for (unsigned long word : mask) count += __builtin_popcountl(word);
+    if (count > 0) return count;
+  }
+#endif
+  return static_cast<int>(std::max(1l, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+double cpu_quota(std::string_view root) {
+  char path[4096], buffer[8192];
+  format_to(path, sizeof path, "{}/proc/self/cgroup", root);
+  std::string_view groups = read_small(path, buffer);
+  double quota = 0;
+  while (!groups.empty()) {  // lines "id:controllers:path"; v2 has no controllers there
+    std::string_view group = split(groups, '\n');
+    split(group, ':');
+    const std::string_view controllers = split(group, ':');
+    const bool v2 = controllers.empty();
+    if (!v2 && !lists_cpu(controllers)) continue;
+    const auto at = [&](std::string_view mount, std::string_view name) {
+      const size_t length = format_to(path, sizeof path, "{}{}{}", root, mount, name);
+      quota = tighter(quota, mounted_quota({path, length}, group, v2));
+    };
+    at("/sys/fs/cgroup", v2 ? std::string_view() : "/cpu");
+    at(v2 ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup/", v2 ? std::string_view() : controllers);
+  }
+  return quota;
+}
+
+int default_threads() {
+  const double quota = cpu_quota();
+  const int cpus = usable_cpus();
+  return quota > 0 && quota < cpus ? std::max(1, static_cast<int>(std::ceil(quota))) : cpus;
+}
+
+Error io_error(std::string_view verb, std::string_view path, int error_number) {
+  char buffer[256];
+  const char* text = nullptr;
+#if defined(__GLIBC__) && defined(_GNU_SOURCE)
+  text = strerror_r(error_number, buffer, sizeof buffer);
+#else
+  text = strerror_r(error_number, buffer, sizeof buffer) == 0 ? buffer : "unknown error";
+#endif
+  return error(Code::kIo, "cannot {}: {}", verb, text).at(path);
+}
+
+}  // namespace mica
