@@ -19,6 +19,7 @@ class Builder {
     requires std::is_class_v<A>
   Values add(const OpDef& op, const A& attributes, Values inputs, int outputs = 0) {
     static_assert(std::is_trivially_copyable_v<A>);
+    check_attributes(op, sizeof(A));
     return add(op, static_cast<const void*>(&attributes), std::move(inputs), outputs);
   }
   Values add(const OpDef& op, Values inputs, int outputs = 0) { return add(op, static_cast<const void*>(nullptr), std::move(inputs), outputs); }
@@ -43,14 +44,21 @@ class Builder {
   void insert_at_end() { at_end_ = true; }
 
  private:
+  static void check_attributes(const OpDef& op, size_t bytes);  // kInternal when the struct is another operator's
+  Values insert(std::unique_ptr<Node> node, int outputs);
+
   Graph& graph_;
   std::string name_;
   size_t position_ = 0;
   bool at_end_ = true;
 };
 
-// Runs inference for a node that stands in `graph` already (types, values, constants of small results). Throws Failure.
-// `changed`, when given, tells whether an output's type became another.
+// Runs inference for a node of `graph` (types, values, contents of small results; also of what stands in its regions). Throws
+// Failure naming the node. `changed`, when given, tells whether an output's type or known contents became others. Symbols that an
+// earlier run made for data-dependent dimensions are kept.
 void infer_node(Graph& graph, Node& node, bool* changed = nullptr);
+
+// infer_node for each node, in order.
+void infer_graph(Graph& graph);
 
 }  // namespace mica

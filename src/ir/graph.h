@@ -31,7 +31,8 @@ struct Constant {
   TensorView view;  // dense
   std::shared_ptr<const void> keep;
   static std::shared_ptr<const Constant> own(OwnedTensor tensor);
-  static std::shared_ptr<const Constant> make(DType dtype, std::span<const int64_t> dims, const void* bytes);  // copies
+  // Copies `bytes`: dense elements, rows of sub-byte types padded to a byte; for strings, StringRefs. Throws Failure.
+  static std::shared_ptr<const Constant> make(DType dtype, std::span<const int64_t> dims, const void* bytes);
 };
 using ConstantPtr = std::shared_ptr<const Constant>;
 
@@ -53,11 +54,14 @@ struct Value {
   Node* producer = nullptr;          // null for graph inputs and constants
   int output = 0;                    // which output of the producer
   ConstantPtr constant;
+  ConstantPtr known;                 // contents that inference computed: what folding turns into a constant
   std::shared_ptr<const Quantization> quant;
   std::vector<Dim> values;           // known elements of a small integer tensor (has_values)
   bool has_values = false;
   bool is_constant() const { return constant != nullptr; }
   bool is_input() const { return !producer && !constant; }
+  // The elements, when inference or the source gave them; null otherwise.
+  const TensorView* contents() const { return constant ? &constant->view : known ? &known->view : nullptr; }
 };
 
 struct Node {
@@ -95,7 +99,7 @@ struct Graph {
   void add_output(Value* value, std::string output_name);
 };
 
-// Deep copy; constants stay shared.
+// Deep copy; constants and the table of dimensions stay shared. Value i of the copy's pool stands for value i of the original's.
 std::unique_ptr<Graph> clone(const Graph& graph);
 
 }  // namespace mica

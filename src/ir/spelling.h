@@ -75,8 +75,15 @@ struct Spelling {
 struct SpellingTable { std::span<const Spelling> rows; };
 std::span<const TableRow<SpellingTable>> all_spellings();
 
-// The spelling of an operator, or null. `nearest` (optional) receives the closest known name when there is none.
+// The spelling of an operator, or null; defined with the importers, who own the table. `nearest` (optional) receives the closest
+// known name when there is none, or the versions that are known: "Softmax", "Upsample of versions 7 to 9", "TopK since version 10".
 const Spelling* find_spelling(Format format, std::string_view domain, std::string_view op, int version, std::string* nearest = nullptr);
+
+// Throws kBadAttribute naming each attribute that no accessor was asked for.
+void check_all_read(const SourceNode& node);
+
+// The element type that a format writes as this number; kNone when there is none.
+DType source_dtype(Format format, int64_t code);
 
 // Fills an attribute struct from source attributes of the same names (enums by their names, in any case).
 void read_attributes_by_name(const SourceNode& node, const AttrClass& attributes, void* blob);
