@@ -1,4 +1,5 @@
-// Vector traits on AVX2 with FMA and F16C: 8 lanes, masks as all-ones lanes. See simd/simd.h for the meaning of each name.
+// Vector traits on AVX2 with FMA and F16C: 8 lanes, masks as all-ones lanes. See simd/simd.h for the meaning of each
+// name.
 #pragma once
 #include <immintrin.h>
 #include <stddef.h>
@@ -13,7 +14,9 @@ inline constexpr int kRegisters = 16;
 inline constexpr bool kHasFma = true;
 using F32 = __m256;
 using I32 = __m256i;
-struct Mask { __m256 v; };
+struct Mask {
+  __m256 v;
+};
 
 MICA_INLINE I32 iota() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
 MICA_INLINE Mask first_lanes(int n) { return {_mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(n), iota()))}; }
@@ -48,8 +51,12 @@ MICA_INLINE F32 neg(F32 a) { return _mm256_xor_ps(a, set1(-0.0f)); }
 MICA_INLINE F32 min_fast(F32 a, F32 b) { return _mm256_min_ps(a, b); }
 MICA_INLINE F32 max_fast(F32 a, F32 b) { return _mm256_max_ps(a, b); }
 // MINPS returns its second operand when one is NaN; only a NaN first operand is left to mend.
-MICA_INLINE F32 min_nan(F32 a, F32 b) { return _mm256_blendv_ps(_mm256_min_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
-MICA_INLINE F32 max_nan(F32 a, F32 b) { return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
+MICA_INLINE F32 min_nan(F32 a, F32 b) {
+  return _mm256_blendv_ps(_mm256_min_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+MICA_INLINE F32 max_nan(F32 a, F32 b) {
+  return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
 MICA_INLINE F32 floor(F32 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 MICA_INLINE F32 ceil(F32 a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 MICA_INLINE F32 trunc(F32 a) { return _mm256_round_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
@@ -87,9 +94,18 @@ MICA_INLINE I32 sub(I32 a, I32 b) { return _mm256_sub_epi32(a, b); }
 MICA_INLINE I32 mul(I32 a, I32 b) { return _mm256_mullo_epi32(a, b); }
 MICA_INLINE I32 min(I32 a, I32 b) { return _mm256_min_epi32(a, b); }
 MICA_INLINE I32 max(I32 a, I32 b) { return _mm256_max_epi32(a, b); }
-template <int n> MICA_INLINE I32 shift_left(I32 a) { return _mm256_slli_epi32(a, n); }
-template <int n> MICA_INLINE I32 shift_right(I32 a) { return _mm256_srli_epi32(a, n); }
-template <int n> MICA_INLINE I32 shift_right_sign(I32 a) { return _mm256_srai_epi32(a, n); }
+template <int n>
+MICA_INLINE I32 shift_left(I32 a) {
+  return _mm256_slli_epi32(a, n);
+}
+template <int n>
+MICA_INLINE I32 shift_right(I32 a) {
+  return _mm256_srli_epi32(a, n);
+}
+template <int n>
+MICA_INLINE I32 shift_right_sign(I32 a) {
+  return _mm256_srai_epi32(a, n);
+}
 MICA_INLINE I32 to_i32(F32 a) { return _mm256_cvtps_epi32(a); }
 MICA_INLINE I32 to_i32_trunc(F32 a) { return _mm256_cvttps_epi32(a); }
 MICA_INLINE F32 to_f32(I32 a) { return _mm256_cvtepi32_ps(a); }
@@ -118,10 +134,18 @@ MICA_INLINE void transpose(F32 (&r)[8]) {
   }
 }
 
-MICA_INLINE I32 load_i8(const int8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
-MICA_INLINE I32 load_u8(const uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
-MICA_INLINE I32 load_i16(const int16_t* p) { return _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
-MICA_INLINE I32 load_u16(const uint16_t* p) { return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+MICA_INLINE I32 load_i8(const int8_t* p) {
+  return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+MICA_INLINE I32 load_u8(const uint8_t* p) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+MICA_INLINE I32 load_i16(const int16_t* p) {
+  return _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+MICA_INLINE I32 load_u16(const uint16_t* p) {
+  return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
 MICA_INLINE void store_i8(int8_t* p, I32 a) {
   const __m128i w = _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(w, w));
@@ -136,7 +160,9 @@ MICA_INLINE void store_u16(uint16_t* p, I32 a) {
                    _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
 }
 
-MICA_INLINE F32 load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+MICA_INLINE F32 load_f16(const uint16_t* p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
 MICA_INLINE void store_f16(uint16_t* p, F32 a) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }

@@ -1,4 +1,5 @@
-// Vector traits on AVX-512 (F, BW, VL, DQ): 16 lanes, masks in mask registers. See simd/simd.h for the meaning of each name.
+// Vector traits on AVX-512 (F, BW, VL, DQ): 16 lanes, masks in mask registers. See simd/simd.h for the meaning of each
+// name.
 #pragma once
 #include <immintrin.h>
 #include <stddef.h>
@@ -13,7 +14,9 @@ inline constexpr int kRegisters = 32;
 inline constexpr bool kHasFma = true;
 using F32 = __m512;
 using I32 = __m512i;
-struct Mask { __mmask16 v; };
+struct Mask {
+  __mmask16 v;
+};
 
 MICA_INLINE Mask first_lanes(int n) { return {static_cast<__mmask16>((1u << n) - 1u)}; }
 
@@ -48,8 +51,12 @@ MICA_INLINE F32 neg(F32 a) { return _mm512_xor_ps(a, set1(-0.0f)); }
 MICA_INLINE F32 min_fast(F32 a, F32 b) { return _mm512_min_ps(a, b); }
 MICA_INLINE F32 max_fast(F32 a, F32 b) { return _mm512_max_ps(a, b); }
 // MINPS returns its second operand when one is NaN; only a NaN first operand is left to mend.
-MICA_INLINE F32 min_nan(F32 a, F32 b) { return _mm512_mask_mov_ps(_mm512_min_ps(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a); }
-MICA_INLINE F32 max_nan(F32 a, F32 b) { return _mm512_mask_mov_ps(_mm512_max_ps(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a); }
+MICA_INLINE F32 min_nan(F32 a, F32 b) {
+  return _mm512_mask_mov_ps(_mm512_min_ps(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
+}
+MICA_INLINE F32 max_nan(F32 a, F32 b) {
+  return _mm512_mask_mov_ps(_mm512_max_ps(a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
+}
 MICA_INLINE F32 floor(F32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 MICA_INLINE F32 ceil(F32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 MICA_INLINE F32 trunc(F32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
@@ -87,9 +94,18 @@ MICA_INLINE I32 sub(I32 a, I32 b) { return _mm512_sub_epi32(a, b); }
 MICA_INLINE I32 mul(I32 a, I32 b) { return _mm512_mullo_epi32(a, b); }
 MICA_INLINE I32 min(I32 a, I32 b) { return _mm512_min_epi32(a, b); }
 MICA_INLINE I32 max(I32 a, I32 b) { return _mm512_max_epi32(a, b); }
-template <int n> MICA_INLINE I32 shift_left(I32 a) { return _mm512_slli_epi32(a, n); }
-template <int n> MICA_INLINE I32 shift_right(I32 a) { return _mm512_srli_epi32(a, n); }
-template <int n> MICA_INLINE I32 shift_right_sign(I32 a) { return _mm512_srai_epi32(a, n); }
+template <int n>
+MICA_INLINE I32 shift_left(I32 a) {
+  return _mm512_slli_epi32(a, n);
+}
+template <int n>
+MICA_INLINE I32 shift_right(I32 a) {
+  return _mm512_srli_epi32(a, n);
+}
+template <int n>
+MICA_INLINE I32 shift_right_sign(I32 a) {
+  return _mm512_srai_epi32(a, n);
+}
 MICA_INLINE I32 to_i32(F32 a) { return _mm512_cvtps_epi32(a); }
 MICA_INLINE I32 to_i32_trunc(F32 a) { return _mm512_cvttps_epi32(a); }
 MICA_INLINE F32 to_f32(I32 a) { return _mm512_cvtepi32_ps(a); }
@@ -123,17 +139,31 @@ MICA_INLINE void transpose(F32 (&r)[16]) {
   }
 }
 
-MICA_INLINE I32 load_i8(const int8_t* p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
-MICA_INLINE I32 load_u8(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
-MICA_INLINE I32 load_i16(const int16_t* p) { return _mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
-MICA_INLINE I32 load_u16(const uint16_t* p) { return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
-MICA_INLINE void store_i8(int8_t* p, I32 a) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(a)); }
+MICA_INLINE I32 load_i8(const int8_t* p) {
+  return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+MICA_INLINE I32 load_u8(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+MICA_INLINE I32 load_i16(const int16_t* p) {
+  return _mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+MICA_INLINE I32 load_u16(const uint16_t* p) {
+  return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+MICA_INLINE void store_i8(int8_t* p, I32 a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(a));
+}
 MICA_INLINE void store_u8(uint8_t* p, I32 a) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtusepi32_epi8(_mm512_max_epi32(a, zero_i32())));
 }
-MICA_INLINE void store_u16(uint16_t* p, I32 a) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(a)); }
+MICA_INLINE void store_u16(uint16_t* p, I32 a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(a));
+}
 
-MICA_INLINE F32 load_f16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+MICA_INLINE F32 load_f16(const uint16_t* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
 MICA_INLINE void store_f16(uint16_t* p, F32 a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }

@@ -30,8 +30,8 @@ MICA_INLINE void store_strided(float* p, ptrdiff_t stride, F32 a) {
   MICA_UNROLL for (int i = 0; i < kLanes; ++i) p[i * stride] = lane[i];
 }
 
-// The upper half of a float is its bfloat16. Rounding to nearest even adds half of the last kept bit, and that bit; NaN keeps
-// its upper half and is made quiet, because its payload may lie in the half that goes.
+// The upper half of a float is its bfloat16. Rounding to nearest even adds half of the last kept bit, and that bit; NaN
+// keeps its upper half and is made quiet, because its payload may lie in the half that goes.
 MICA_INLINE F32 load_bf16(const uint16_t* p) { return as_f32(shift_left<16>(load_u16(p))); }
 MICA_INLINE void store_bf16(uint16_t* p, F32 a) {
   const I32 bits = as_i32(a), odd = bit_and(shift_right<16>(bits), set1(1));
@@ -41,11 +41,16 @@ MICA_INLINE void store_bf16(uint16_t* p, F32 a) {
 }
 
 // Partial accesses of narrow types go through a small buffer: their speed matters only at the ends of rows.
-template <class T> struct LaneBuffer {
+template <class T>
+struct LaneBuffer {
   T lane[kLanes] = {};
-  MICA_INLINE explicit LaneBuffer(const T* p, int n) { for (int i = 0; i < n; ++i) lane[i] = p[i]; }
+  MICA_INLINE explicit LaneBuffer(const T* p, int n) {
+    for (int i = 0; i < n; ++i) lane[i] = p[i];
+  }
   MICA_INLINE LaneBuffer() {}
-  MICA_INLINE void put(T* p, int n) const { for (int i = 0; i < n; ++i) p[i] = lane[i]; }
+  MICA_INLINE void put(T* p, int n) const {
+    for (int i = 0; i < n; ++i) p[i] = lane[i];
+  }
 };
 MICA_INLINE I32 load_i8_partial(const int8_t* p, int n) { return load_i8(LaneBuffer<int8_t>(p, n).lane); }
 MICA_INLINE I32 load_u8_partial(const uint8_t* p, int n) { return load_u8(LaneBuffer<uint8_t>(p, n).lane); }

@@ -3,7 +3,8 @@
 
 namespace mica::MICA_ISA {
 
-// Adding and taking away 2^23 leaves no fraction bits; larger magnitudes have none to begin with. The sign is put back for -0.
+// Adding and taking away 2^23 leaves no fraction bits; larger magnitudes have none to begin with. The sign is put back
+// for -0.
 MICA_INLINE F32 round_even(F32 a) {
   const F32 magnitude = abs(a), sign = bit_and(a, set1(-0.0f)), big = set1(0x1p23f);
   const F32 rounded = bit_or(sub(add(magnitude, big), big), sign);

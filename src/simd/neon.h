@@ -13,7 +13,9 @@ inline constexpr int kRegisters = 32;
 inline constexpr bool kHasFma = true;
 using F32 = float32x4_t;
 using I32 = int32x4_t;
-struct Mask { uint32x4_t v; };
+struct Mask {
+  uint32x4_t v;
+};
 
 MICA_INLINE F32 set1(float x) { return vdupq_n_f32(x); }
 MICA_INLINE I32 set1(int32_t x) { return vdupq_n_s32(x); }
@@ -114,9 +116,18 @@ MICA_INLINE I32 sub(I32 a, I32 b) { return vsubq_s32(a, b); }
 MICA_INLINE I32 mul(I32 a, I32 b) { return vmulq_s32(a, b); }
 MICA_INLINE I32 min(I32 a, I32 b) { return vminq_s32(a, b); }
 MICA_INLINE I32 max(I32 a, I32 b) { return vmaxq_s32(a, b); }
-template <int n> MICA_INLINE I32 shift_left(I32 a) { return vshlq_n_s32(a, n); }
-template <int n> MICA_INLINE I32 shift_right(I32 a) { return from_u32(vshrq_n_u32(as_u32(a), n)); }
-template <int n> MICA_INLINE I32 shift_right_sign(I32 a) { return vshrq_n_s32(a, n); }
+template <int n>
+MICA_INLINE I32 shift_left(I32 a) {
+  return vshlq_n_s32(a, n);
+}
+template <int n>
+MICA_INLINE I32 shift_right(I32 a) {
+  return from_u32(vshrq_n_u32(as_u32(a), n));
+}
+template <int n>
+MICA_INLINE I32 shift_right_sign(I32 a) {
+  return vshrq_n_s32(a, n);
+}
 MICA_INLINE I32 to_i32(F32 a) { return vcvtnq_s32_f32(a); }
 MICA_INLINE I32 to_i32_trunc(F32 a) { return vcvtq_s32_f32(a); }
 MICA_INLINE F32 to_f32(I32 a) { return vcvtq_f32_s32(a); }

@@ -1,5 +1,5 @@
-// Vector traits in the compiler's generic vectors, for processors without a header of their own: 4 lanes, masks as all-ones
-// lanes. See simd/simd.h for the meaning of each name.
+// Vector traits in the compiler's generic vectors, for processors without a header of their own: 4 lanes, masks as
+// all-ones lanes. See simd/simd.h for the meaning of each name.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,9 @@ inline constexpr bool kHasFma = false;
 typedef float F32 __attribute__((vector_size(16)));
 typedef int32_t I32 __attribute__((vector_size(16)));
 typedef uint32_t U32 __attribute__((vector_size(16)));
-struct Mask { I32 v; };
+struct Mask {
+  I32 v;
+};
 
 MICA_INLINE F32 set1(float x) { return F32{x, x, x, x}; }
 MICA_INLINE I32 set1(int32_t x) { return I32{x, x, x, x}; }
@@ -44,8 +46,12 @@ MICA_INLINE F32 load_partial(const float* p, int n) {
 MICA_INLINE I32 load_partial(const int32_t* p, int n) {
   return I32{n > 0 ? p[0] : 0, n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0};
 }
-MICA_INLINE void store_partial(float* p, F32 a, int n) { for (int i = 0; i < n; ++i) p[i] = a[i]; }
-MICA_INLINE void store_partial(int32_t* p, I32 a, int n) { for (int i = 0; i < n; ++i) p[i] = a[i]; }
+MICA_INLINE void store_partial(float* p, F32 a, int n) {
+  for (int i = 0; i < n; ++i) p[i] = a[i];
+}
+MICA_INLINE void store_partial(int32_t* p, I32 a, int n) {
+  for (int i = 0; i < n; ++i) p[i] = a[i];
+}
 
 MICA_INLINE I32 bit_and(I32 a, I32 b) { return a & b; }
 MICA_INLINE I32 bit_or(I32 a, I32 b) { return a | b; }
@@ -96,9 +102,18 @@ MICA_INLINE I32 sub(I32 a, I32 b) { return reinterpret_cast<I32>(reinterpret_cas
 MICA_INLINE I32 mul(I32 a, I32 b) { return reinterpret_cast<I32>(reinterpret_cast<U32>(a) * reinterpret_cast<U32>(b)); }
 MICA_INLINE I32 min(I32 a, I32 b) { return select(gt(a, b), b, a); }
 MICA_INLINE I32 max(I32 a, I32 b) { return select(gt(a, b), a, b); }
-template <int n> MICA_INLINE I32 shift_left(I32 a) { return reinterpret_cast<I32>(reinterpret_cast<U32>(a) << n); }
-template <int n> MICA_INLINE I32 shift_right(I32 a) { return reinterpret_cast<I32>(reinterpret_cast<U32>(a) >> n); }
-template <int n> MICA_INLINE I32 shift_right_sign(I32 a) { return a >> n; }
+template <int n>
+MICA_INLINE I32 shift_left(I32 a) {
+  return reinterpret_cast<I32>(reinterpret_cast<U32>(a) << n);
+}
+template <int n>
+MICA_INLINE I32 shift_right(I32 a) {
+  return reinterpret_cast<I32>(reinterpret_cast<U32>(a) >> n);
+}
+template <int n>
+MICA_INLINE I32 shift_right_sign(I32 a) {
+  return a >> n;
+}
 
 // A conversion that C++ leaves undefined (NaN, out of range) gives the lowest integer.
 MICA_INLINE int32_t to_int(float x) { return x >= -0x1p31f && x < 0x1p31f ? static_cast<int32_t>(x) : INT32_MIN; }
@@ -128,7 +143,9 @@ MICA_INLINE void store_u8(uint8_t* p, I32 a) {
   const I32 b = min(max(a, set1(0)), set1(255));
   MICA_UNROLL for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(b[i]);
 }
-MICA_INLINE void store_u16(uint16_t* p, I32 a) { MICA_UNROLL for (int i = 0; i < 4; ++i) p[i] = static_cast<uint16_t>(a[i]); }
+MICA_INLINE void store_u16(uint16_t* p, I32 a) {
+  MICA_UNROLL for (int i = 0; i < 4; ++i) p[i] = static_cast<uint16_t>(a[i]);
+}
 MICA_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
 
 }  // namespace mica::MICA_ISA

@@ -1,23 +1,26 @@
-// Vector traits: one small vocabulary of vector operations, defined once per instruction set in `simd/<isa>.h` inside the
-// set's own namespace (`mica::avx2`, `mica::neon`, ...). Kernels are written once against it and compiled once per set.
+// Vector traits: one small vocabulary of vector operations, defined once per instruction set in `simd/<isa>.h` inside
+// the set's own namespace (`mica::avx2`, `mica::neon`, ...). Kernels are written once against it and compiled once per
+// set.
 //
-// Goals: what a kernel needs from fp32 and int32 vectors, at the speed of the intrinsics beneath; the same meaning on every
-// set; nothing that a linker could merge across sets (everything is forced inline and lives in the set's namespace; only
-// the freestanding headers and the intrinsics are included).
-// Non-goals: a width other than the set's natural one, an abstraction of instructions that exist on one set only (kernels
-// for them are files of their own), bitwise equal results across sets (fused multiply-add differs; horizontal sums differ
-// with the lane count).
+// Goals: what a kernel needs from fp32 and int32 vectors, at the speed of the intrinsics beneath; the same meaning on
+// every set; nothing that a linker could merge across sets (everything is forced inline and lives in the set's
+// namespace; only the freestanding headers and the intrinsics are included). Non-goals: a width other than the set's
+// natural one, an abstraction of instructions that exist on one set only (kernels for them are files of their own),
+// bitwise equal results across sets (fused multiply-add differs; horizontal sums differ with the lane count).
 //
 // Types: F32 and I32 with kLanes lanes (avx512 16, avx2 8, else 4); Mask, one truth value per lane, opaque.
 //
 //   load(p) store(p, v)                        any alignment
-//   load_partial(p, n) store_partial(p, v, n)  0 <= n <= kLanes lanes; the other lanes read as zero and memory beyond the n
+//   load_partial(p, n) store_partial(p, v, n)  0 <= n <= kLanes lanes; the other lanes read as zero and memory beyond
+//   the n
 //                                              is neither read nor written
 //   set1(x) zero() zero_i32()                  a scalar float or int32_t in every lane; zeros; iota(): 0, 1, 2, ...
 //   add sub mul div neg abs sqrt               IEEE; mul of I32 keeps the low 32 bits
-//   fma(a,b,c) fms(a,b,c) fnma(a,b,c)          a*b+c, a*b-c, c-a*b; rounded once where the set has it (avx2, avx512, neon),
+//   fma(a,b,c) fms(a,b,c) fnma(a,b,c)          a*b+c, a*b-c, c-a*b; rounded once where the set has it (avx2, avx512,
+//   neon),
 //                                              else twice; kHasFma tells
-//   min_fast max_fast                          one instruction; with a NaN operand the result is one of the two operands
+//   min_fast max_fast                          one instruction; with a NaN operand the result is one of the two
+//   operands
 //                                              or NaN, unspecified
 //   min_nan max_nan                            NaN if an operand is NaN; the sign of a zero is unspecified
 //   floor ceil trunc round_even                the sign of zero is kept; NaN and infinities pass
@@ -29,12 +32,14 @@
 //   min max                                    I32
 //   to_i32(F32) to_i32_trunc(F32) to_f32(I32)  nearest-even / towards zero; out of range and NaN: unspecified value
 //   as_i32 as_f32                              the same bits
-//   reduce_add reduce_max reduce_min           over the lanes, in a fixed tree: halves are combined until one lane is left;
+//   reduce_add reduce_max reduce_min           over the lanes, in a fixed tree: halves are combined until one lane is
+//   left;
 //                                              max and min propagate NaN
 //   gather(p, index) load_strided(p, stride)   p[index], p[lane * stride], in elements;
 //   store_strided(p, stride, v)
 //   transpose(F32 (&rows)[kLanes])             in place, kLanes x kLanes
-//   load_f16 store_f16 load_bf16 store_bf16    uint16_t patterns to and from F32, nearest-even; denormals are kept by the
+//   load_f16 store_f16 load_bf16 store_bf16    uint16_t patterns to and from F32, nearest-even; denormals are kept by
+//   the
 //                                              conversion itself, NaN stays NaN (quiet); with _partial(p, ..., n)
 //   load_i8 load_u8 load_i16 load_u16          widened to I32; with _partial(p, n)
 //   store_i8 store_u8                          saturated to the type's range; with _partial(p, v, n)

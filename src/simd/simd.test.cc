@@ -15,8 +15,10 @@
 #include "simd/simd_probe.h"
 
 namespace mica {
-#define MICA_DECLARE_PROBES(name) \
-  namespace name { extern const SimdProbes kSimdProbes; }
+#define MICA_DECLARE_PROBES(name)      \
+  namespace name {                     \
+  extern const SimdProbes kSimdProbes; \
+  }
 MICA_FOREACH_ISA(MICA_DECLARE_PROBES)
 #undef MICA_DECLARE_PROBES
 
@@ -99,9 +101,11 @@ std::map<std::string, Scalar> references(bool fused) {
 }
 
 std::vector<float> interesting() {
-  std::vector<float> v = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 0.3f, -0.3f, -0.7f, 1e-40f, -1e-40f,
-                          8388607.5f, 8388608.0f, 16777215.0f, -8388609.0f, 2147483520.0f, 3e9f, -3e9f, 1e38f, -1e38f, kInf, -kInf,
-                          kNan, 65519.0f, 65520.0f, 6.1e-5f, 5.96e-8f, 2.98e-8f, 2.99e-8f, 3.14159f};
+  std::vector<float> v = {0.0f,       -0.0f,      1.0f,        -1.0f,       0.5f,          -0.5f,    1.5f,
+                          2.5f,       -2.5f,      0.3f,        -0.3f,       -0.7f,         1e-40f,   -1e-40f,
+                          8388607.5f, 8388608.0f, 16777215.0f, -8388609.0f, 2147483520.0f, 3e9f,     -3e9f,
+                          1e38f,      -1e38f,     kInf,        -kInf,       kNan,          65519.0f, 65520.0f,
+                          6.1e-5f,    5.96e-8f,   2.98e-8f,    2.99e-8f,    3.14159f};
   std::mt19937 random(1);
   for (int i = 0; i < 400; ++i) v.push_back(from_bits(random()));
   return v;
@@ -150,8 +154,8 @@ TEST_P(Simd, OperationsEqualScalarArithmetic) {
         for (size_t l = 0; l < lanes; ++l) {
           if (unspecified(name, a[l], b[l])) continue;
           const float want = reference.at(name)(a[l], b[l], c[l]);
-          ASSERT_TRUE(same(out[l], want, bitwise)) << name << "(" << a[l] << ", " << b[l] << ", " << c[l] << ") gives "
-                                                   << out[l] << ", not " << want;
+          ASSERT_TRUE(same(out[l], want, bitwise))
+              << name << "(" << a[l] << ", " << b[l] << ", " << c[l] << ") gives " << out[l] << ", not " << want;
         }
       }
     }
@@ -264,9 +268,10 @@ TEST_P(Simd, HalfConversionsAreExactBothWays) {
 
 TEST_P(Simd, BfloatRoundsToNearestEven) {
   const int lanes = p->lanes;
-  const uint32_t in[] = {0x3f800000, 0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0x7f7fffff, 0x7f800000,
-                         0x7f800001, 0xffc00001, 0x80000000, 0x00008001, 0x3f7fffff};
-  const uint16_t want[] = {0x3f80, 0x3f80, 0x3f82, 0x3f80, 0x3f81, 0x7f80, 0x7f80, 0x7fc0, 0xffc0, 0x8000, 0x0001, 0x3f80};
+  const uint32_t in[] = {0x3f800000, 0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0x7f7fffff,
+                         0x7f800000, 0x7f800001, 0xffc00001, 0x80000000, 0x00008001, 0x3f7fffff};
+  const uint16_t want[] = {0x3f80, 0x3f80, 0x3f82, 0x3f80, 0x3f81, 0x7f80,
+                           0x7f80, 0x7fc0, 0xffc0, 0x8000, 0x0001, 0x3f80};
   for (int k = 0; k < 12; ++k) {
     std::vector<float> a(lanes, from_bits(in[k])), wide(lanes);
     std::vector<uint16_t> out(lanes);
@@ -281,7 +286,8 @@ TEST_P(Simd, BfloatRoundsToNearestEven) {
 
 TEST_P(Simd, BytesWidenAndSaturate) {
   const int lanes = p->lanes;
-  const int32_t wide[] = {0, 1, -1, 127, 128, -128, -129, 255, 256, 32767, 32768, -32769, 70000, -70000, INT32_MAX, INT32_MIN, 5};
+  const int32_t wide[] = {0,     1,     -1,     127,   128,    -128,      -129,      255, 256,
+                          32767, 32768, -32769, 70000, -70000, INT32_MAX, INT32_MIN, 5};
   for (int n = 0; n <= lanes; ++n) {
     std::vector<int32_t> a(lanes), out(lanes);
     std::vector<int8_t> s(n);

@@ -33,5 +33,4 @@ struct SimdProbes {
   void (*narrow_u8)(const int32_t* in, uint8_t* out, int n);
 };
 
-
 }  // namespace mica

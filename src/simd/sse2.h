@@ -1,4 +1,5 @@
-// Vector traits on SSE2, the x86-64 baseline: 4 lanes, masks as all-ones lanes. See simd/simd.h for the meaning of each name.
+// Vector traits on SSE2, the x86-64 baseline: 4 lanes, masks as all-ones lanes. See simd/simd.h for the meaning of each
+// name.
 #pragma once
 #include <emmintrin.h>
 #include <stddef.h>
@@ -13,7 +14,9 @@ inline constexpr int kRegisters = 16;
 inline constexpr bool kHasFma = false;
 using F32 = __m128;
 using I32 = __m128i;
-struct Mask { __m128 v; };
+struct Mask {
+  __m128 v;
+};
 
 MICA_INLINE I32 iota() { return _mm_setr_epi32(0, 1, 2, 3); }
 MICA_INLINE Mask first_lanes(int n) { return {_mm_castsi128_ps(_mm_cmpgt_epi32(_mm_set1_epi32(n), iota()))}; }
@@ -32,7 +35,9 @@ MICA_INLINE F32 load_partial(const float* p, int n) {
   const __m128 one = _mm_load_ss(p + n - 1);
   return n == 1 ? one : _mm_movelh_ps(low, one);
 }
-MICA_INLINE I32 load_partial(const int32_t* p, int n) { return as_i32(load_partial(reinterpret_cast<const float*>(p), n)); }
+MICA_INLINE I32 load_partial(const int32_t* p, int n) {
+  return as_i32(load_partial(reinterpret_cast<const float*>(p), n));
+}
 MICA_INLINE void store_partial(float* p, F32 a, int n) {
   if (n >= 4) return store(p, a);
   if (n >= 2) _mm_storel_pi(reinterpret_cast<__m64*>(p), a);
@@ -97,9 +102,18 @@ MICA_INLINE I32 mul(I32 a, I32 b) {
 }
 MICA_INLINE I32 min(I32 a, I32 b) { return select(gt(a, b), b, a); }
 MICA_INLINE I32 max(I32 a, I32 b) { return select(gt(a, b), a, b); }
-template <int n> MICA_INLINE I32 shift_left(I32 a) { return _mm_slli_epi32(a, n); }
-template <int n> MICA_INLINE I32 shift_right(I32 a) { return _mm_srli_epi32(a, n); }
-template <int n> MICA_INLINE I32 shift_right_sign(I32 a) { return _mm_srai_epi32(a, n); }
+template <int n>
+MICA_INLINE I32 shift_left(I32 a) {
+  return _mm_slli_epi32(a, n);
+}
+template <int n>
+MICA_INLINE I32 shift_right(I32 a) {
+  return _mm_srli_epi32(a, n);
+}
+template <int n>
+MICA_INLINE I32 shift_right_sign(I32 a) {
+  return _mm_srai_epi32(a, n);
+}
 MICA_INLINE I32 to_i32(F32 a) { return _mm_cvtps_epi32(a); }
 MICA_INLINE I32 to_i32_trunc(F32 a) { return _mm_cvttps_epi32(a); }
 MICA_INLINE F32 to_f32(I32 a) { return _mm_cvtepi32_ps(a); }
@@ -165,4 +179,5 @@ MICA_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>
 }  // namespace mica::MICA_ISA
 
 #include "simd/emulated.h"
+
 #include "simd/derived.h"

@@ -40,12 +40,12 @@ bool supports(Isa isa) {
 #if defined(__x86_64__) || defined(__i386__)
     // The compiler's run-time library asks the processor, and XGETBV whether the operating system saves the registers.
     case Isa::kSse2: return __builtin_cpu_supports("sse2") != 0;
-    case Isa::kAvx2:
-      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
+    case Isa::kAvx2: return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
     case Isa::kAvx512:
-      return supports(Isa::kAvx2) && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-             __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-             __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
+      return supports(Isa::kAvx2) && __builtin_cpu_supports("avx512f") != 0 &&
+             __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+             __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
+             __builtin_cpu_supports("avx512vnni") != 0;
 #endif
     default: return false;
   }

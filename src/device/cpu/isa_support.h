@@ -10,8 +10,8 @@ namespace mica {
 // Whether kernels of this set exist in this build and the processor and the operating system can run them.
 bool supports(Isa isa);
 
-// The set named `forced` (as name_of spells it); the best supported one when it is empty. kUsage when the name is unknown,
-// kNoDevice when the processor, or this build, lacks the set.
+// The set named `forced` (as name_of spells it); the best supported one when it is empty. kUsage when the name is
+// unknown, kNoDevice when the processor, or this build, lacks the set.
 Result<Isa> choose_isa(std::string_view forced);
 
 // choose_isa of the environment variable MICA_ISA.

@@ -1,0 +1,68 @@
+#include "base/format.h"
+#include "base/isa.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/pack/pack.h"
+
+namespace mica {
+namespace {
+
+int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// A task of less work than this costs more to hand out than it gives: about 5 µs at 100 GFLOP/s.
+constexpr double kLeastTaskFlops = 5e5;
+// Chunks for each thread, so that one that is late leaves work to the others.
+constexpr int64_t kTasksPerThread = 4;
+
+}  // namespace
+
+int gemm_tile_rows(Isa isa) { return gemm_kernels(isa).tile_rows; }
+
+GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
+  GemmChoice c;
+  c.tile_rows = gemm_tile_rows(isa);
+  const int64_t panels = panel_count(p.n), batches = p.batch[0] * p.batch[1];
+  if (p.m <= 0 || panels == 0 || batches <= 0) return c;
+
+  // Half of the second-level cache holds a group of panels while rows pass by; the rest is for A and C.
+  const int64_t step_bytes = kPanel * static_cast<int64_t>(sizeof(float));
+  const int64_t group_bytes = limits.l2_bytes / 2;
+  const int64_t main_panels = least(panels, 2);
+  const bool streams = p.m <= c.tile_rows;  // each panel is read once: nothing to keep
+  c.k_block = most(p.k, 1);
+  if (!streams && !p.residual_in_place && p.k * step_bytes * main_panels > group_bytes)
+    c.k_block = most(group_bytes / (step_bytes * main_panels) / 64 * 64, 64);
+  c.n_group = streams ? panels : most(group_bytes / (c.k_block * step_bytes) / main_panels * main_panels, main_panels);
+  c.n_group = least(c.n_group, panels);
+
+  const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(most(p.k, 1));
+  int64_t wanted = limits.threads > 1 ? up(kTasksPerThread * limits.threads, batches) : 1;
+  wanted = most(1, least(wanted, static_cast<int64_t>(flops / kLeastTaskFlops)));
+  const int64_t row_tiles = up(p.m, c.tile_rows);
+  // A plain B is packed by each task that reads it: its columns are split first.
+  const bool split_columns = p.b_form != MatrixForm::kPanels || row_tiles < wanted;
+  const int64_t column_tasks = split_columns ? least(wanted, up(panels, 2)) : 1;
+  const int64_t row_tasks = least(row_tiles, up(wanted, column_tasks));
+  c.n_block = column_tasks > 1 ? up(up(panels, column_tasks), 2) * 2 : panels;
+  c.m_block = row_tasks > 1 ? up(row_tiles, row_tasks) * c.tile_rows : p.m;
+  c.n_group = least(c.n_group, c.n_block);
+  c.m_tasks = up(p.m, c.m_block);
+  c.n_tasks = up(panels, c.n_block);
+  c.tasks = batches * c.m_tasks * c.n_tasks;
+  if (p.b_form != MatrixForm::kPanels) {
+    // Packing every panel at once would need scratch as large as B.
+    if (streams) c.n_group = least(c.n_group, most(2, group_bytes / (c.k_block * step_bytes) / 2 * 2));
+    c.scratch_floats += c.n_group * c.k_block * kPanel;
+  }
+  if (p.a_form == MatrixForm::kTransposed) c.scratch_floats += c.tile_rows * c.k_block;
+  return c;
+}
+
+size_t print(const GemmProblem& p, const GemmChoice& c, char* out, size_t size) {
+  return format_to(out, size, "m={} n={} k={} batch={}x{} rows={} block={}x{} group={} k_block={} tasks={} scratch={}",
+                   p.m, p.n, p.k, p.batch[0], p.batch[1], c.tile_rows, c.m_block, c.n_block, c.n_group, c.k_block,
+                   c.tasks, c.scratch_floats * static_cast<int64_t>(sizeof(float)));
+}
+
+}  // namespace mica

@@ -1,0 +1,82 @@
+// C[M,N] = epilogue(alpha · A[M,K] · B[K,N]), batched over two outer counters, fp32.
+//
+// The work is a number of tasks that a scheduler may run in any order on any worker; each output is computed by one
+// task as one chain of multiply-adds over k, so that neither the split nor the choice of tiles changes a bit of the
+// result.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/gemm/epilogue.h"
+#include "kernels/gemm/tile.h"
+
+namespace mica {
+
+enum class Isa : uint8_t;
+
+enum class MatrixForm : uint8_t {
+  kRows,        // element (i, j) at i · stride + j
+  kTransposed,  // element (i, j) at j · stride + i
+  kPanels,      // B only: packed by pack_panels
+};
+
+// What the choice depends on: numbers only.
+struct GemmProblem {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t batch[2] = {1, 1};
+  MatrixForm a_form = MatrixForm::kRows, b_form = MatrixForm::kPanels;
+  bool residual_in_place = false;  // the residual is C itself: K must not be cut
+};
+
+struct GemmLimits {
+  int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;
+  int threads = 1;
+};
+
+// How a product is computed; nothing here changes its result.
+struct GemmChoice {
+  int tile_rows = 1;    // most rows of a register tile
+  int64_t m_block = 0;  // rows of a task
+  int64_t n_block = 0;  // panels of a task
+  int64_t n_group = 0;  // panels that stay in the second-level cache while a task's rows pass
+  int64_t k_block = 0;  // steps of k between two visits of C
+  int64_t m_tasks = 0, n_tasks = 0;
+  int64_t tasks = 0;           // batch · m_tasks · n_tasks; 0 when there is nothing to compute
+  int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
+};
+
+// Rows of the instruction set's main tile.
+int gemm_tile_rows(Isa isa);
+
+// Pure: the same numbers give the same choice.
+GemmChoice choose_gemm(const GemmProblem& problem, Isa isa, const GemmLimits& limits);
+
+// "m=784 n=256 k=256 tile=14x32 block=196x16 group=16 k_block=256 tasks=4 scratch=0"; returns the length, writes at
+// most size.
+size_t print(const GemmProblem& problem, const GemmChoice& choice, char* out, size_t size);
+
+struct GemmArgs {
+  GemmProblem problem;
+  GemmChoice choice;
+  const float* a = nullptr;
+  int64_t a_stride = 0, a_batch[2] = {0, 0};  // floats; a batch stride of 0 repeats the operand
+  const float* b = nullptr;
+  int64_t b_stride = 0, b_batch[2] = {0, 0};  // b_stride is not read for panels
+  float* c = nullptr;
+  int64_t c_stride = 0, c_batch[2] = {0, 0};
+  int64_t residual_batch[2] = {0, 0};
+  float alpha = 1.0f;  // only for a B that is not packed: its elements are multiplied by alpha first
+  GemmEpilogue epilogue;
+};
+
+struct GemmKernels {
+  // Tasks task_begin to task_end of args; `scratch` holds choice.scratch_floats.
+  void (*run)(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
+  RowBlockFn row_block;
+  int tile_rows;
+  // rows x columns of `in` (element (i, j) at i · in_stride + j) to out (element (j, i) at j · out_stride + i).
+  void (*transpose)(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows, int64_t columns);
+};
+const GemmKernels& gemm_kernels(Isa isa);
+
+}  // namespace mica

@@ -1,0 +1,143 @@
+#include "kernels/gemm/gemm.h"
+
+#include "kernels/gemm/tile.inl"
+
+namespace mica::MICA_ISA {
+namespace {
+
+void transpose_matrix(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows,
+                      int64_t columns) {
+  int64_t i = 0;
+  for (; i + kLanes <= rows; i += kLanes) {
+    int64_t j = 0;
+    for (; j + kLanes <= columns; j += kLanes) {
+      F32 block[kLanes];
+      MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load(in + (i + r) * in_stride + j);
+      transpose(block);
+      MICA_UNROLL for (int r = 0; r < kLanes; ++r) store(out + (j + r) * out_stride + i, block[r]);
+    }
+    for (; j < columns; ++j) store(out + j * out_stride + i, load_strided(in + i * in_stride + j, in_stride));
+  }
+  for (; i < rows; ++i) {
+    int64_t j = 0;
+    for (; j + kLanes <= columns; j += kLanes)
+      store_strided(out + j * out_stride + i, out_stride, load(in + i * in_stride + j));
+    for (; j < columns; ++j) out[j * out_stride + i] = in[i * in_stride + j];
+  }
+}
+
+struct BatchPointers {
+  const float* a;
+  const float* b;
+  float* c;
+  const float* residual;
+};
+
+BatchPointers at_batch(const GemmArgs& g, int64_t batch) {
+  const int64_t outer = batch / g.problem.batch[1], inner = batch % g.problem.batch[1];
+  return {
+      g.a + outer * g.a_batch[0] + inner * g.a_batch[1], g.b + outer * g.b_batch[0] + inner * g.b_batch[1],
+      g.c + outer * g.c_batch[0] + inner * g.c_batch[1],
+      g.epilogue.residual ? g.epilogue.residual + outer * g.residual_batch[0] + inner * g.residual_batch[1] : nullptr};
+}
+
+// Packs the panels [first, last) of rows k0 to k0 + depth of a plain B, scaled by alpha; panels lie depth · 16 apart.
+void pack_b(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_t first, int64_t last, float* out) {
+  const F32 alpha = set1(g.alpha);
+  for (int64_t p = first; p < last; ++p, out += depth * kPanel) {
+    const int64_t column = p * kPanel, left = g.problem.n - column, width = left < kPanel ? left : kPanel;
+    if (g.problem.b_form == MatrixForm::kTransposed) {
+      transpose_matrix(b + column * g.b_stride + k0, g.b_stride, out, kPanel, width, depth);
+      for (int64_t k = 0; k < depth && width < kPanel; ++k)
+        for (int64_t j = width; j < kPanel; ++j) out[k * kPanel + j] = 0.0f;
+      if (g.alpha != 1.0f)
+        for (int64_t i = 0; i < depth * kPanel; i += kLanes) store(out + i, mul(alpha, load(out + i)));
+      continue;
+    }
+    const float* in = b + k0 * g.b_stride + column;
+    for (int64_t k = 0; k < depth; ++k, in += g.b_stride)
+      for (int j = 0; j < kPanel; j += kLanes) {
+        const int64_t rest = width - j;
+        const F32 x = rest >= kLanes ? load(in + j) : load_partial(in + j, rest > 0 ? static_cast<int>(rest) : 0);
+        store(out + k * kPanel + j, mul(alpha, x));
+      }
+  }
+}
+
+// One pass of a task's rows over a group of panels and a block of k. Rows are split into tiles of nearly equal height.
+struct Pass {
+  int64_t row_begin, row_end, panel_begin, panel_end, k_begin, k_end;
+};
+
+void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, float* scratch) {
+  const GemmProblem& p = g.problem;
+  const int64_t depth = pass.k_end - pass.k_begin;
+  RowBlock block{.segment_k = depth,
+                 .a_stride = g.a_stride,
+                 .panel_begin = pass.panel_begin,
+                 .panel_end = pass.panel_end,
+                 .n = p.n,
+                 .c_stride = g.c_stride,
+                 .first_k = pass.k_begin == 0,
+                 .last_k = pass.k_end == p.k,
+                 .epilogue = &g.epilogue};
+  if (p.b_form == MatrixForm::kPanels) {
+    block.b = at.b + pass.k_begin * kPanel;
+    block.panel_stride = p.k * kPanel;
+  } else {
+    pack_b(g, at.b, pass.k_begin, depth, pass.panel_begin, pass.panel_end, scratch);
+    block.b = scratch - pass.panel_begin * depth * kPanel;
+    block.panel_stride = depth * kPanel;
+  }
+  float* a_scratch = scratch + (p.b_form == MatrixForm::kPanels ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
+  int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows;
+  for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
+    block.rows = static_cast<int>((pass.row_end - row + tiles - 1) / tiles);
+    const float* a = at.a + row * g.a_stride + pass.k_begin;
+    if (p.a_form == MatrixForm::kTransposed) {
+      transpose_matrix(at.a + pass.k_begin * g.a_stride + row, g.a_stride, a_scratch, g.choice.k_block, depth,
+                       block.rows);
+      a = a_scratch;
+      block.a_stride = g.choice.k_block;
+    }
+    block.segments = &a;
+    block.c = at.c + row * g.c_stride;
+    block.residual = at.residual ? at.residual + row * g.epilogue.residual_stride : nullptr;
+    block.row = row;
+    run_row_block(block);
+  }
+}
+
+void run_task(const GemmArgs& g, int64_t task, float* scratch) {
+  const GemmProblem& p = g.problem;
+  const GemmChoice& c = g.choice;
+  const int64_t per_batch = c.m_tasks * c.n_tasks, batch = task / per_batch, within = task % per_batch;
+  const int64_t m_task = within % c.m_tasks, n_task = within / c.m_tasks;
+  const BatchPointers at = at_batch(g, batch);
+  const int64_t panels = (p.n + kPanel - 1) / kPanel;
+  const auto least = [](int64_t x, int64_t y) { return x < y ? x : y; };
+  Pass pass{.row_begin = m_task * c.m_block, .row_end = least(p.m, (m_task + 1) * c.m_block)};
+  const int64_t panel_end = least(panels, (n_task + 1) * c.n_block);
+  for (int64_t group = n_task * c.n_block; group < panel_end; group += c.n_group) {
+    pass.panel_begin = group;
+    pass.panel_end = least(panel_end, group + c.n_group);
+    pass.k_begin = 0;
+    do {
+      pass.k_end = least(p.k, pass.k_begin + c.k_block);
+      run_pass(g, at, pass, scratch);
+      pass.k_begin = pass.k_end;
+    } while (pass.k_begin < p.k);
+  }
+}
+
+void run(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
+}
+
+}  // namespace
+
+extern const GemmKernels gemm_kernels;
+const GemmKernels gemm_kernels = {
+    .run = run, .row_block = run_row_block, .tile_rows = kMaxRows, .transpose = transpose_matrix};
+
+}  // namespace mica::MICA_ISA

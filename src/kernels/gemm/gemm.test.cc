@@ -1,0 +1,302 @@
+// Products against a double loop, on every instruction set of the machine.
+#include "kernels/gemm/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "device/cpu/every_isa.h"
+#include "kernels/pack/pack.h"
+
+namespace mica {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kUntouched = -12345.0f;
+
+double activation(Activation kind, double x, double a, double b) {
+  if (std::isnan(x)) return x;
+  switch (kind) {
+    case Activation::kNone: return x;
+    case Activation::kClip: return std::min(std::max(x, a), b);
+    case Activation::kLeakyRelu: return x < 0 ? a * x : x;
+    case Activation::kHardSigmoid: return std::min(std::max(a * x + b, 0.0), 1.0);
+    case Activation::kHardSwish: return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
+    case Activation::kSigmoid: return 1 / (1 + std::exp(-x));
+    case Activation::kSilu: return x == -kInf ? 0 : x / (1 + std::exp(-a * x));
+    case Activation::kTanh: return std::tanh(x);
+    case Activation::kGelu: return x == -kInf ? 0 : x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+  }
+  return x;
+}
+
+// A product with its operands, its result and its bound. A sum of k products in floats, in any order, is off by at most
+// k · 2^-24 · Σ|a·b| to first order; the activations' own error, at most 2e-7 of their argument, is added.
+struct Problem {
+  GemmArgs args;
+  std::vector<float> a, b, packed, bias, residual, c, scratch;
+
+  Problem(int64_t m, int64_t n, int64_t k, MatrixForm a_form, MatrixForm b_form) {
+    args.problem = {.m = m, .n = n, .k = k, .a_form = a_form, .b_form = b_form};
+    args.a_stride = (a_form == MatrixForm::kRows ? k : m) + 3;
+    args.b_stride = (b_form == MatrixForm::kTransposed ? k : n) + 5;
+    args.c_stride = n + 7;
+    args.epilogue.residual_stride = n + 2;
+  }
+  void fill(unsigned seed = 1) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    const GemmProblem& p = args.problem;
+    const int64_t batches = p.batch[0] * p.batch[1];
+    const int64_t a_size = (a_form_rows() + 1) * args.a_stride, b_size = (b_form_rows() + 1) * args.b_stride;
+    auto make = [&](std::vector<float>& v, int64_t size) {
+      v.resize(size);
+      for (float& x : v) x = uniform(random);
+    };
+    make(a, a_size * batches);
+    make(b, b_size * batches);
+    make(bias, p.n);
+    make(residual, (p.m + 1) * args.epilogue.residual_stride * batches);
+    c.assign((p.m + 1) * args.c_stride * batches, kUntouched);
+    if (batches > 1) {
+      args.a_batch[1] = a_size, args.a_batch[0] = a_size * p.batch[1];
+      args.b_batch[1] = b_size, args.b_batch[0] = 0;  // the second operand is shared by the outer counter
+      args.c_batch[1] = (p.m + 1) * args.c_stride, args.c_batch[0] = args.c_batch[1] * p.batch[1];
+      args.residual_batch[1] = (p.m + 1) * args.epilogue.residual_stride;
+      args.residual_batch[0] = args.residual_batch[1] * p.batch[1];
+    }
+  }
+  int64_t a_form_rows() const { return args.problem.a_form == MatrixForm::kRows ? args.problem.m : args.problem.k; }
+  int64_t b_form_rows() const {
+    return args.problem.b_form == MatrixForm::kTransposed ? args.problem.n : args.problem.k;
+  }
+
+  void run(Isa isa, const GemmLimits& limits, int64_t chunk = 1 << 30) {
+    const GemmProblem& p = args.problem;
+    args.a = a.data();
+    args.b = b.data();
+    args.c = c.data();
+    if (p.b_form == MatrixForm::kPanels) {
+      packed.assign(panels_size(p.k, p.n), 0);
+      pack_panels(
+          {.data = b.data(), .n = p.n, .n_stride = 1, .k = {1, 1, 1, p.k}, .k_stride = {0, 0, 0, args.b_stride}},
+          packed.data());
+      args.b = packed.data();
+    }
+    args.choice = choose_gemm(p, isa, limits);
+    scratch.assign(args.choice.scratch_floats, kNan);
+    for (int64_t t = 0; t < args.choice.tasks; t += chunk)
+      gemm_kernels(isa).run(args, t, std::min(t + chunk, args.choice.tasks), scratch.data());
+  }
+
+  void check() const {
+    const GemmProblem& p = args.problem;
+    const GemmEpilogue& e = args.epilogue;
+    for (int64_t o = 0; o < p.batch[0]; ++o)
+      for (int64_t q = 0; q < p.batch[1]; ++q) {
+        const float* pa = a.data() + o * args.a_batch[0] + q * args.a_batch[1];
+        const float* pb = b.data() + o * args.b_batch[0] + q * args.b_batch[1];
+        const float* pc = c.data() + o * args.c_batch[0] + q * args.c_batch[1];
+        const int64_t residual_at = o * args.residual_batch[0] + q * args.residual_batch[1];
+        for (int64_t i = 0; i < p.m; ++i)
+          for (int64_t j = 0; j < args.c_stride; ++j) {
+            if (j >= p.n) {
+              ASSERT_EQ(pc[i * args.c_stride + j], kUntouched);
+              continue;
+            }
+            double sum = e.bias ? e.bias[j] : 0, size = std::fabs(sum);
+            for (int64_t k = 0; k < p.k; ++k) {
+              const double x = p.a_form == MatrixForm::kRows ? pa[i * args.a_stride + k] : pa[k * args.a_stride + i];
+              const double y =
+                  p.b_form == MatrixForm::kTransposed ? pb[j * args.b_stride + k] : pb[k * args.b_stride + j];
+              sum += x * y * args.alpha;
+              size += std::fabs(x * y * args.alpha);
+            }
+            const double r = e.residual ? residual[residual_at + i * e.residual_stride + j] : 0;
+            size += std::fabs(r);
+            if (!e.residual_last) sum += r;
+            double want = activation(e.activation, sum, e.a, e.b);
+            if (e.residual_last) want += r;
+            const double bound =
+                (static_cast<double>(p.k) + 4) * 6e-8 * (size + 1) * 1.2 + 4e-7 * (std::fabs(want) + 1);
+            const float got = pc[i * args.c_stride + j];
+            ASSERT_TRUE(std::fabs(got - want) <= bound)
+                << i << "," << j << ": " << got << " for " << want << " ± " << bound;
+          }
+      }
+  }
+};
+
+class Gemm : public testing::TestWithParam<Isa> {};
+
+TEST_P(Gemm, AwkwardShapes) {
+  for (int64_t m : {1, 2, 3, 5, 14, 15, 31})
+    for (int64_t n : {1, 15, 16, 17, 33, 48, 130, 260})
+      for (int64_t k : {0, 1, 7, 67}) {
+        Problem p(m, n, k, MatrixForm::kRows, MatrixForm::kPanels);
+        p.fill();
+        if (n != 33) p.args.epilogue.bias = p.bias.data();
+        p.run(GetParam(), {});
+        SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k);
+        ASSERT_NO_FATAL_FAILURE(p.check());
+      }
+}
+
+TEST_P(Gemm, EveryFormOfTheOperands) {
+  for (MatrixForm a : {MatrixForm::kRows, MatrixForm::kTransposed})
+    for (MatrixForm b : {MatrixForm::kRows, MatrixForm::kTransposed, MatrixForm::kPanels})
+      for (int64_t m : {1, 9, 37})
+        for (int64_t n : {1, 20, 64}) {
+          Problem p(m, n, 45, a, b);
+          p.args.problem.batch[0] = 2;
+          p.args.problem.batch[1] = b == MatrixForm::kPanels ? 1 : 3;
+          p.args.alpha = b == MatrixForm::kPanels ? 1.0f : 0.125f;
+          p.fill();
+          p.args.epilogue.bias = p.bias.data();
+          p.args.epilogue.residual = p.residual.data();
+          p.run(GetParam(), {.threads = 3}, 1);
+          SCOPED_TRACE(testing::Message() << static_cast<int>(a) << static_cast<int>(b) << " " << m << "x" << n);
+          ASSERT_NO_FATAL_FAILURE(p.check());
+        }
+}
+
+TEST_P(Gemm, EveryEpilogue) {
+  for (int kind = 0; kind <= static_cast<int>(Activation::kGelu); ++kind)
+    for (int residual : {0, 1, 2})
+      for (int64_t n : {32, 37}) {
+        Problem p(17, n, 20, MatrixForm::kRows, MatrixForm::kPanels);
+        p.fill();
+        GemmEpilogue& e = p.args.epilogue;
+        e.bias = p.bias.data();
+        e.activation = static_cast<Activation>(kind);
+        e.a = e.activation == Activation::kSilu ? 1.0f : e.activation == Activation::kClip ? -0.5f : 0.2f;
+        e.b = e.activation == Activation::kClip ? 0.75f : 0.5f;
+        if (residual) e.residual = p.residual.data();
+        e.residual_last = residual == 2;
+        p.run(GetParam(), {});
+        SCOPED_TRACE(testing::Message() << "activation " << kind << " residual " << residual);
+        ASSERT_NO_FATAL_FAILURE(p.check());
+      }
+}
+
+TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
+  Problem p(61, 150, 300, MatrixForm::kRows, MatrixForm::kPanels);
+  p.fill();
+  p.args.epilogue = {.bias = p.bias.data(),
+                     .residual = p.residual.data(),
+                     .residual_stride = 152,
+                     .activation = Activation::kHardSwish};
+  p.run(GetParam(), {.l2_bytes = 64 << 20, .threads = 1});
+  ASSERT_NO_FATAL_FAILURE(p.check());
+  const std::vector<float> whole = p.c;
+  for (int64_t l2 : {8 << 10, 20 << 10, 200 << 10})
+    for (int threads : {1, 2, 7, 64}) {
+      p.c.assign(p.c.size(), kUntouched);
+      p.run(GetParam(), {.l2_bytes = l2, .threads = threads}, 1);
+      ASSERT_EQ(p.c, whole) << l2 << " " << threads;
+    }
+}
+
+TEST_P(Gemm, TheResidualMayBeTheResult) {
+  for (int64_t n : {32, 37}) {
+    Problem p(17, n, 20, MatrixForm::kRows, MatrixForm::kPanels);
+    p.args.c_stride = p.args.epilogue.residual_stride;
+    p.fill();
+    p.c = p.residual;
+    p.args.epilogue.residual = p.c.data();
+    p.args.epilogue.activation = Activation::kTanh;
+    p.args.problem.residual_in_place = true;
+    p.run(GetParam(), {.l2_bytes = 1 << 10});
+    for (int64_t i = 0; i < 17; ++i)
+      for (int64_t j = n; j < p.args.c_stride; ++j) {
+        ASSERT_EQ(p.c[i * p.args.c_stride + j], p.residual[i * p.args.c_stride + j]);
+        p.c[i * p.args.c_stride + j] = kUntouched;
+      }
+    ASSERT_NO_FATAL_FAILURE(p.check());
+  }
+}
+
+TEST_P(Gemm, SpecialValuesPass) {
+  for (int kind = 0; kind <= static_cast<int>(Activation::kGelu); ++kind) {
+    Problem p(4, 40, 3, MatrixForm::kRows, MatrixForm::kPanels);
+    p.fill();
+    p.args.epilogue = {.activation = static_cast<Activation>(kind), .a = 1.0f, .b = 2.0f};
+    for (float& x : p.a) x = 1.0f;
+    for (float& x : p.b) x = 1.0f;
+    const float special[] = {kNan, kInf, -kInf, 1e-41f};
+    for (int i = 0; i < 4; ++i) p.a[i * p.args.a_stride] = special[i];
+    p.run(GetParam(), {});
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 40; ++j) {
+        const double want = activation(p.args.epilogue.activation, special[i] + 2.0, 1.0, 2.0);
+        const float got = p.c[i * p.args.c_stride + j];
+        EXPECT_TRUE(std::isnan(want)   ? std::isnan(got)
+                    : std::isinf(want) ? got == want
+                                       : std::fabs(got - want) <= 1e-6)
+            << kind << ": " << special[i] << " gives " << got << ", not " << want;
+      }
+  }
+}
+
+TEST_P(Gemm, ActivationsOverTheirWholeRange) {
+  for (int kind = 0; kind <= static_cast<int>(Activation::kGelu); ++kind) {
+    Problem p(1, 16384, 1, MatrixForm::kRows, MatrixForm::kPanels);
+    p.fill();
+    p.args.epilogue = {.activation = static_cast<Activation>(kind), .a = 1.0f, .b = 0.5f};
+    p.a[0] = 1.0f;
+    for (int j = 0; j < 16384; ++j) p.b[j] = (static_cast<float>(j) - 8192.0f) / (j % 3 == 0 ? 80.0f : 1000.0f);
+    p.run(GetParam(), {});
+    for (int j = 0; j < 16384; ++j) {
+      const double want = activation(p.args.epilogue.activation, p.b[j], 1.0, 0.5);
+      EXPECT_TRUE(std::fabs(p.c[j] - want) <= 3e-7 * std::max(1.0, std::fabs(want)))
+          << kind << "(" << p.b[j] << ") gives " << p.c[j] << ", not " << want;
+    }
+  }
+}
+
+TEST_P(Gemm, EveryFinishedRectangleIsShownOnce) {
+  struct Count {
+    std::vector<int> seen = std::vector<int>(31 * 85);
+  } count;
+  Problem p(31, 85, 9, MatrixForm::kRows, MatrixForm::kPanels);
+  p.fill();
+  p.args.epilogue.finish_context = &count;
+  p.args.epilogue.finish = [](const void* context, float* c, int64_t stride, int64_t row, int64_t column, int64_t rows,
+                              int64_t columns) {
+    auto& seen = const_cast<Count*>(static_cast<const Count*>(context))->seen;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        ++seen[(row + i) * 85 + column + j];
+        c[i * stride + j] = 2 * c[i * stride + j];
+      }
+  };
+  p.run(GetParam(), {.threads = 5}, 1);
+  for (int n : count.seen) ASSERT_EQ(n, 1);
+  for (float& x : p.a) x *= 2;
+  p.args.epilogue.finish = nullptr;
+  const std::vector<float> doubled = p.c;
+  p.run(GetParam(), {.threads = 5}, 1);
+  EXPECT_EQ(p.c, doubled);
+}
+
+TEST_P(Gemm, EmptyProductsHaveNoTasks) {
+  EXPECT_EQ(choose_gemm({.m = 0, .n = 5, .k = 5}, GetParam(), {}).tasks, 0);
+  EXPECT_EQ(choose_gemm({.m = 5, .n = 0, .k = 5}, GetParam(), {}).tasks, 0);
+  EXPECT_EQ(choose_gemm({.m = 5, .n = 5, .k = 5, .batch = {0, 1}}, GetParam(), {}).tasks, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Gemm, testing::ValuesIn(every_isa()), IsaName());
+
+TEST(GemmChoice, PrintsItsNumbers) {
+  const GemmProblem p{.m = 784, .n = 256, .k = 256};
+  char text[256];
+  const size_t length = print(p, choose_gemm(p, Isa::kPortable, {}), text, sizeof text);
+  EXPECT_EQ(std::string(text, length).substr(0, 32), "m=784 n=256 k=256 batch=1x1 rows");
+}
+
+}  // namespace
+}  // namespace mica

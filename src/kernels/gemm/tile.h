@@ -1,0 +1,33 @@
+// The inner product of everything that multiplies matrices: up to kMaxRows rows of A against a range of packed panels.
+// One compiled copy per instruction set, which the families above gemm share.
+#pragma once
+#include <stdint.h>
+
+#include "kernels/gemm/epilogue.h"
+
+namespace mica {
+
+inline constexpr int kMostRows = 14;  // the largest tile of any instruction set
+
+// Row i of A is `segments` runs of segment_k floats, the s-th at segments[s] + i · a_stride; a plain matrix has one.
+// Each output is one chain of multiply-adds over k in ascending order, beginning with the bias (or, when !first_k, with
+// what is in C), so that no choice of tile or of blocking changes a bit of it.
+struct RowBlock {
+  const float* const* segments = nullptr;
+  int64_t segment_count = 1, segment_k = 0, a_stride = 0;
+  int rows = 0;
+  const float* b = nullptr;  // the first panel, at this block's first k
+  int64_t panel_stride = 0;  // floats from panel to panel
+  int64_t panel_begin = 0, panel_end = 0;
+  int64_t n = 0;       // columns of C; the last panel may reach beyond
+  float* c = nullptr;  // column 0 of this block's first row
+  int64_t c_stride = 0;
+  const float* residual = nullptr;  // column 0 of the first row of epilogue->residual, or null
+  int64_t row = 0;                  // index of the first row for epilogue->finish
+  bool first_k = true, last_k = true;
+  const GemmEpilogue* epilogue = nullptr;
+};
+
+using RowBlockFn = void (*)(const RowBlock&);
+
+}  // namespace mica

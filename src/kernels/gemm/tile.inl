@@ -1,0 +1,166 @@
+// The register tile: R rows x P panels of sums, each one chain over k. Included by gemm.isa.cc.
+#pragma once
+#include "kernels/gemm/activation.inl"
+#include "kernels/gemm/tile.h"
+#include "kernels/pack/pack.h"
+#include "simd/simd.h"
+
+namespace mica::MICA_ISA {
+
+inline constexpr int kPanelVectors = kPanel / kLanes;
+
+// Panels and rows of the main tile: sums, one row of B, and two registers for values of A fit the register file
+// (avx512 14 x 32, avx2 6 x 16, neon 6 x 16, sse2 2 x 16). A multiply-add takes 4 cycles and two start in each, so that
+// 8 sums in flight are the least; few rows therefore take more panels at a time.
+inline constexpr int kMainPanels = kLanes == kPanel ? 2 : 1;
+inline constexpr int kMaxRows = (kRegisters - kMainPanels * kPanelVectors - 2) / (kMainPanels * kPanelVectors);
+static_assert(kMaxRows <= kMostRows);
+
+constexpr int wide_panels(int rows) {
+  const int vectors = rows == 1 ? 8 : rows <= 3 ? 4 : 0;
+  const int panels = vectors / kPanelVectors;
+  return panels > kMainPanels ? panels : kMainPanels;
+}
+
+// What the tile needs beside the block: where its columns begin.
+struct TilePlace {
+  const float* b;
+  float* c;
+  int64_t c_stride;
+  const float* bias;      // P * 16 floats, or null
+  const float* residual;  // at the tile's first element, or null
+};
+
+// The part of the epilogue that costs nothing while the sums are in registers.
+template <int R, int V>
+MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at) {
+  const GemmEpilogue& e = *block.epilogue;
+  const bool has_residual = at.residual != nullptr;
+  if (has_residual && !e.residual_last) {
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+        add(sum[i][j], load(at.residual + i * e.residual_stride + j * kLanes));
+  }
+  if (e.activation == Activation::kClip) {
+    const F32 lo = set1(e.a), hi = set1(e.b);
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+        min_fast(hi, max_fast(lo, sum[i][j]));
+  }
+  if (has_residual && e.residual_last) {
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+        add(sum[i][j], load(at.residual + i * e.residual_stride + j * kLanes));
+  }
+}
+
+template <int R, int P>
+__attribute__((noinline)) void tile(const RowBlock& block, const TilePlace& at, bool finish) {
+  constexpr int V = P * kPanelVectors;
+  F32 sum[R][V];
+  if (!block.first_k) {
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+        load(at.c + i * at.c_stride + j * kLanes);
+  } else {
+    MICA_UNROLL for (int j = 0; j < V; ++j) sum[0][j] = at.bias ? load(at.bias + j * kLanes) : zero();
+    MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
+  }
+  const float* b = at.b;
+  const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
+  for (int64_t s = 0; s < block.segment_count; ++s) {
+    const float* a = block.segments[s];
+    for (int64_t k = 0; k < block.segment_k; ++k) {
+      F32 row[V];
+      MICA_UNROLL for (int p = 0; p < P; ++p) MICA_UNROLL for (int j = 0; j < kPanelVectors; ++j)
+          row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
+      b += kPanel;
+      MICA_UNROLL for (int i = 0; i < R; ++i) {
+        const F32 value = set1(a[i * a_stride + k]);
+        MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+      }
+    }
+  }
+  if (finish) finish_sums<R, V>(sum, block, at);
+  MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
+      store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
+}
+
+using TileFn = void (*)(const RowBlock&, const TilePlace&, bool);
+
+// tiles[r - 1] for r rows: the widest, the main and the single-panel one.
+struct TileRow {
+  TileFn wide, main, single;
+};
+template <int R>
+constexpr void fill_tiles(TileRow* rows) {
+  rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
+  if constexpr (R > 1) fill_tiles<R - 1>(rows);
+}
+struct Tiles {
+  TileRow rows[kMaxRows] = {};
+  constexpr Tiles() { fill_tiles<kMaxRows>(rows); }
+};
+constexpr Tiles kTiles;
+
+// Whether the tile may write its results to C by itself.
+MICA_INLINE bool in_registers(Activation a) { return a == Activation::kNone || a == Activation::kClip; }
+
+// A tile that reaches beyond the last column, or whose activation is worth a loop of its own, is made in a buffer.
+constexpr int buffer_floats() {
+  int most = 0;
+  for (int r = 1; r <= kMaxRows; ++r)
+    if (r * wide_panels(r) * kPanel > most) most = r * wide_panels(r) * kPanel;
+  return most;
+}
+
+__attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, int64_t panel, int panels) {
+  alignas(64) float buffer[buffer_floats()];
+  alignas(64) float bias[wide_panels(1) * kPanel];
+  const GemmEpilogue& e = *block.epilogue;
+  const int64_t first = panel * kPanel, width = panels * kPanel;
+  const int64_t columns = block.n - first < width ? block.n - first : width;
+  for (int64_t j = 0; j < width; ++j) bias[j] = e.bias && j < columns ? e.bias[first + j] : 0.0f;
+  if (!block.first_k)
+    for (int i = 0; i < block.rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) buffer[i * width + j] = block.c[i * block.c_stride + first + j];
+  fn(block, {block.b + panel * block.panel_stride, buffer, width, bias, nullptr}, false);
+  const bool finish = block.last_k;
+  const TileOut out = {buffer,
+                       width,
+                       block.c + first,
+                       block.c_stride,
+                       finish && block.residual ? block.residual + first : nullptr,
+                       e.residual_stride,
+                       e.residual_last,
+                       block.rows,
+                       columns,
+                       e.a,
+                       e.b};
+  kActivateRows[finish ? static_cast<int>(e.activation) : 0](out);
+}
+
+// All panels of the block's range against its rows; panel_begin to panel_end from the widest tile to the narrowest.
+void run_row_block(const RowBlock& block) {
+  const TileRow& fns = kTiles.rows[block.rows - 1];
+  const GemmEpilogue& e = *block.epilogue;
+  const int wide = wide_panels(block.rows);
+  const bool simple = !block.last_k || in_registers(e.activation);
+  for (int64_t p = block.panel_begin; p < block.panel_end;) {
+    const int64_t left = block.panel_end - p, first = p * kPanel;
+    const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
+    const TileFn fn = panels == wide ? fns.wide : panels == kMainPanels ? fns.main : fns.single;
+    const int64_t width = panels * kPanel;
+    if (simple && first + width <= block.n) {
+      fn(block,
+         {block.b + p * block.panel_stride, block.c + first, block.c_stride, e.bias ? e.bias + first : nullptr,
+          block.residual ? block.residual + first : nullptr},
+         block.last_k);
+    } else {
+      buffered_tile(block, fn, p, panels);
+    }
+    if (e.finish && block.last_k) {
+      const int64_t columns = block.n - first < width ? block.n - first : width;
+      e.finish(e.finish_context, block.c + first, block.c_stride, block.row, first, block.rows, columns);
+    }
+    p += panels;
+  }
+}
+
+}  // namespace mica::MICA_ISA

@@ -1,0 +1,54 @@
+#include "kernels/pack/pack.h"
+
+namespace mica {
+namespace {
+
+// Calls visit(k, offset) for each row of the matrix in packed order.
+template <class Visit>
+void for_each_row(const PanelSource& s, Visit visit) {
+  int64_t row = 0;
+  for (int64_t i0 = 0; i0 < s.k[0]; ++i0)
+    for (int64_t i1 = 0; i1 < s.k[1]; ++i1)
+      for (int64_t i2 = 0; i2 < s.k[2]; ++i2) {
+        const int64_t base = i0 * s.k_stride[0] + i1 * s.k_stride[1] + i2 * s.k_stride[2];
+        for (int64_t i3 = 0; i3 < s.k[3]; ++i3) visit(row++, base + i3 * s.k_stride[3]);
+      }
+}
+
+// Panels are written one after the other, so that a large matrix passes once through the write side.
+template <bool kTaps>
+void pack(const PanelSource& s, float* packed) {
+  const int64_t k = k_of(s), panels = panel_count(s.n);
+  for (int64_t p = 0; p < panels; ++p) {
+    const int64_t first = p * kPanel, width = s.n - first < kPanel ? s.n - first : kPanel;
+    for_each_row(s, [&](int64_t row, int64_t offset) {
+      float* out = kTaps ? packed + row * panels * kPanel + first : packed + (p * k + row) * kPanel;
+      const float* in = s.data + offset + first * s.n_stride;
+      for (int64_t j = 0; j < width; ++j) out[j] = in[j * s.n_stride];
+      for (int64_t j = width; j < kPanel; ++j) out[j] = 0.0f;
+    });
+  }
+}
+
+template <bool kTaps>
+void unpack(const float* packed, const PanelSource& t) {
+  const int64_t k = k_of(t), panels = panel_count(t.n);
+  float* data = const_cast<float*>(t.data);
+  for (int64_t p = 0; p < panels; ++p) {
+    const int64_t first = p * kPanel, width = t.n - first < kPanel ? t.n - first : kPanel;
+    for_each_row(t, [&](int64_t row, int64_t offset) {
+      const float* in = kTaps ? packed + row * panels * kPanel + first : packed + (p * k + row) * kPanel;
+      float* out = data + offset + first * t.n_stride;
+      for (int64_t j = 0; j < width; ++j) out[j * t.n_stride] = in[j];
+    });
+  }
+}
+
+}  // namespace
+
+void pack_panels(const PanelSource& source, float* packed) { pack<false>(source, packed); }
+void unpack_panels(const float* packed, const PanelSource& target) { unpack<false>(packed, target); }
+void pack_taps(const PanelSource& source, float* packed) { pack<true>(source, packed); }
+void unpack_taps(const float* packed, const PanelSource& target) { unpack<true>(packed, target); }
+
+}  // namespace mica

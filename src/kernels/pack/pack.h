@@ -1,0 +1,46 @@
+// Packed forms of constant fp32 operands. A form depends on the operand's numbers only, not on the machine: the same
+// bytes serve every instruction set, so that they can be stored in a file and used where they are mapped.
+//
+// Panels (kPanels16): the K x N matrix B is cut into panels of 16 columns, the last one filled with zeros; a panel is K
+// rows of 16 floats. A tile of the product reads one or more panels downwards, 64 bytes of each per step. Taps
+// (kTaps16): the depthwise form, one row of the channels for each tap, filled with zeros to a multiple of 16. Winograd
+// (kWinograd4x4): 36 K x N matrices in panels, the weights of F(4x4, 3x3) transformed; see kernels/conv/winograd.h.
+//
+// Every form can be undone; only Winograd's comes back rounded.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mica {
+
+inline constexpr int kPanel = 16;
+
+// Packing ids as files name them; never renumbered.
+enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd4x4 = 3 };
+
+// A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused
+// ones are 1), so that convolution weights in any order of axes are one such matrix: K = depth, height, width, input
+// channel.
+struct PanelSource {
+  const float* data = nullptr;
+  int64_t n = 0, n_stride = 0;
+  int64_t k[4] = {1, 1, 1, 1};
+  int64_t k_stride[4] = {0, 0, 0, 0};
+};
+
+inline int64_t panel_count(int64_t n) { return (n + kPanel - 1) / kPanel; }
+inline int64_t k_of(const PanelSource& s) { return s.k[0] * s.k[1] * s.k[2] * s.k[3]; }
+
+// Floats that pack_panels writes: 16 · k · panels.
+inline int64_t panels_size(int64_t k, int64_t n) { return panel_count(n) * k * kPanel; }
+void pack_panels(const PanelSource& source, float* packed);
+// Writes the matrix back through the source's strides (`data` is written to).
+void unpack_panels(const float* packed, const PanelSource& target);
+
+// Floats of the depthwise form: taps rows of round_up(channels, 16).
+inline int64_t taps_size(int64_t taps, int64_t channels) { return taps * panel_count(channels) * kPanel; }
+// The source's K counts the taps and its N the channels.
+void pack_taps(const PanelSource& source, float* packed);
+void unpack_taps(const float* packed, const PanelSource& target);
+
+}  // namespace mica
