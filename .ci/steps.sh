@@ -1,0 +1,100 @@
+# Runs named steps, each a function in a subshell of its own, with its output in a log and its time taken; sourced by run and full.
+# A step's count is the last line `N passed, N failed[, N skipped]` that it prints, else one. A step that ends with an error counts
+# at least one failure. Later steps run whatever earlier ones did.
+logs=build-ci/logs
+rows=()
+total_passed=0 total_failed=0 total_skipped=0
+
+# The corpora beside the checkout, where they are. What is set already is left as it is.
+corpora() {
+  local pair
+  for pair in MICA_MODELS=models MICA_SUITES=suites MICA_DATASETS=datasets; do
+    if [ -z "${!pair%%=*}" ] && [ -d "../shared/${pair#*=}" ]; then
+      export "${pair%%=*}=$(cd "../shared/${pair#*=}" && pwd)"
+    fi
+  done
+}
+
+step() {
+  local name=$1 began=$SECONDS code=0 line passed=0 failed=0 skipped=0
+  shift
+  printf '\n==== %s\n' "$name"
+  set +e
+  ( set -euo pipefail; "$@" ) </dev/null 2>&1 | tee "$logs/$name.log"
+  code=${PIPESTATUS[0]}
+  set -e
+  line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$logs/$name.log" | tail -n 1 || true)
+  if [ -n "$line" ]; then
+    read -r passed failed skipped < <(sed -E 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/' <<<"$line")
+    skipped=${skipped:-0}
+    if [ "$code" != 0 ] && [ "$failed" = 0 ]; then failed=1; fi
+  elif [ "$code" = 0 ]; then
+    passed=1
+  else
+    failed=1
+  fi
+  total_passed=$((total_passed + passed)) total_failed=$((total_failed + failed)) total_skipped=$((total_skipped + skipped))
+  rows+=("$(printf '%-24s %8d %8d %8d %7d s' "$name" "$passed" "$failed" "$skipped" $((SECONDS - began)))")
+}
+
+summary() {
+  printf '\n%-24s %8s %8s %8s %9s\n' step passed failed skipped time
+  printf '%s\n' "${rows[@]}"
+  printf 'in %d s\n' "$SECONDS"
+  printf '%d passed, %d failed, %d skipped\n' "$total_passed" "$total_failed" "$total_skipped"
+  [ "$total_failed" = 0 ]
+}
+
+# A command of the README, called as it stands there.
+readme() {
+  grep -qxF -- "$1" README.md || { echo "README.md has no line: $1"; return 1; }
+  bash -c "$1"
+}
+
+# Each check and its self-test, which plants what the check must find.
+checks() {
+  local check failed=0 count=0
+  for check in "floors.py --self-test" floors.py "lengths.py --self-test" "lengths.py --no-columns" "words.py --self-test" words.py \
+    "docs.py --self-test" docs.py "symbols.py --self-test" symbols.py; do
+    count=$((count + 1))
+    # shellcheck disable=SC2086
+    if ! python3 tools/checks/$check; then
+      failed=$((failed + 1))
+      echo "FAILED: tools/checks/$check"
+    fi
+  done
+  echo "$((count - failed)) passed, $failed failed"
+  [ "$failed" = 0 ]
+}
+
+# What a device links, without symbols that only a debugger reads.
+stripped_size() {
+  local copy=build-ci/runtime.a
+  cp build/libmica_runtime.a "$copy"
+  strip --strip-unneeded "$copy"
+  size -t "$copy" | awk 'END { printf "runtime library, stripped: %d bytes of code and constants, %d of data\n", $1, $2 + $3 }'
+}
+
+# Builds a preset and runs its tests.
+preset() {
+  cmake --preset "$1"
+  BUILD=build-$1 ./test
+}
+
+# The numbers that outlive the run: stdout of `figures` is JSON.
+figures() {
+  python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'
+import datetime, json, os, platform, re, sys
+logs, commit, rows = sys.argv[1], sys.argv[2], sys.argv[3:]
+model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+steps = {}
+for row in rows:
+    name, passed, failed, skipped, seconds, _ = row.split()
+    steps[name] = {"passed": int(passed), "failed": int(failed), "skipped": int(skipped), "seconds": int(seconds)}
+    found = re.findall(r"^figure (\S+) (\S+)$", open(f"{logs}/{name}.log", errors="replace").read(), re.M)
+    if found:
+        steps[name]["figures"] = {key: float(value) for key, value in found}
+print(json.dumps({"commit": commit, "date": datetime.date.today().isoformat(), "machine": model, "processors": os.cpu_count(),
+                  "steps": steps}, indent=2))
+PYTHON
+}
