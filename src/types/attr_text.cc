@@ -136,7 +136,7 @@ Status parse_value(std::string_view text, FixedList<T, N>& list, DimTable& dims)
   MICA_CHECK(text.size() >= 2 && text.front() == '[' && text.back() == ']', kBadText, "a list stands in [ ], not `{}`",
              text.substr(0, 32));
   list = {};
-  for (text = trim(text.substr(1, text.size() - 2)); !text.empty();) {
+  for (text = trim(slice(text, 1, text.size() - 2)); !text.empty();) {
     T item{};
     const bool more = text.back() == ',';
     MICA_TRY_STATUS(parse_value(take_item(text), item, dims));
@@ -153,7 +153,7 @@ Status parse_value(std::string_view text, Name& name, DimTable&) {
              text.substr(0, 32));
   name = {};
   size_t length = 0;
-  for (text = text.substr(1, text.size() - 2); !text.empty();) {
+  for (text = slice(text, 1, text.size() - 2); !text.empty();) {
     char c = text[0];
     size_t used = 1;
     if (c == '\\') {
@@ -251,7 +251,7 @@ Status parse_attributes(const AttrClass& cls, void* attributes, std::string_view
     MICA_CHECK(equals != std::string_view::npos && (!text.empty() || !more), kBadText, "an attribute is written name=value, not `{}`",
                item.substr(0, 32));
     const std::string_view name = trim(item.substr(0, equals));
-    Setter setter(name, trim(item.substr(equals + 1)), dims);
+    Setter setter(name, trim(slice(item, equals + 1)), dims);
     if (cls.visit) cls.visit(attributes, setter);
     MICA_TRY_STATUS(setter.finish());
     const uint64_t bit = uint64_t{1} << ((setter.index() - 1) % AttrBytes::kMaxFields);

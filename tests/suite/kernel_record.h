@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "simd/isa.h"
+#include "base/isa.h"
 
 namespace mica::suite {
 
