@@ -8,8 +8,9 @@ namespace {
 constexpr size_t kMaxTerms = 24;    // longer sums stay opaque: correct, only less simplified
 constexpr size_t kMaxFactors = 8;
 
-bool mul_overflow(int64_t a, int64_t b, int64_t& out) { return __builtin_mul_overflow(a, b, &out); }
-bool add_overflow(int64_t a, int64_t b, int64_t& out) { return __builtin_add_overflow(a, b, &out); }
+// Numbers stay in the range of fixed dimensions, of which every one can be negated.
+bool mul_overflow(int64_t a, int64_t b, int64_t& out) { return __builtin_mul_overflow(a, b, &out) || !Dim::from_raw(out).is_fixed(); }
+bool add_overflow(int64_t a, int64_t b, int64_t& out) { return __builtin_add_overflow(a, b, &out) || !Dim::from_raw(out).is_fixed(); }
 
 int64_t floor_divide(int64_t a, int64_t b) {
   const int64_t q = a / b;
@@ -32,17 +33,33 @@ struct DimTable::Terms {
   int64_t constant = 0;
   size_t count = 0;
   Term terms[kMaxTerms];
+  bool overflow = false;  // a number does not fit
+  bool full = false;      // there are too many terms or factors
 
+  bool good() const { return !overflow && !full; }
   bool add(const Term& term) {
     for (size_t i = 0; i < count; ++i)
       if (terms[i].same_factors(term)) {
-        if (add_overflow(terms[i].coefficient, term.coefficient, terms[i].coefficient)) return false;
-        if (terms[i].coefficient == 0) terms[i] = terms[--count];
-        return true;
+        overflow = overflow || add_overflow(terms[i].coefficient, term.coefficient, terms[i].coefficient);
+        if (!overflow && terms[i].coefficient == 0) terms[i] = terms[--count];
+        return good();
       }
-    if (count == kMaxTerms) return false;
-    terms[count++] = term;
-    return true;
+    full = full || count == kMaxTerms;
+    if (good()) terms[count++] = term;
+    return good();
+  }
+  bool add_constant(int64_t value) {
+    overflow = overflow || add_overflow(constant, value, constant);
+    return good();
+  }
+  bool add_product(const Term& p, const Term& q) {
+    Term term;
+    full = full || p.count + q.count > kMaxFactors;
+    overflow = overflow || mul_overflow(p.coefficient, q.coefficient, term.coefficient);
+    if (!good() || term.coefficient == 0) return good();
+    std::merge(p.factors, p.factors + p.count, q.factors, q.factors + q.count, term.factors);
+    term.count = p.count + q.count;
+    return add(term);
   }
 };
 
@@ -60,9 +77,23 @@ Dim DimTable::intern(Op op, std::span<const int64_t> list) {
   return Dim::expression(static_cast<uint32_t>(nodes_.size() - 1));
 }
 
-int DimTable::find_symbol(std::string_view name) const {
+// Symbols' names: what a table can hold of any text. Text beyond the length is replaced by a hash of the whole (FNV-1a), so
+// that long names stay different.
+Text<64> DimTable::symbol_name(std::string_view text) {
+  Text<64> name;
+  text = text.substr(0, text.find('\0'));
+  if (text.empty()) text = "_";
+  if (name.assign(text)) return name;
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  format_to(name.chars, sizeof name.chars, "{}~{}", text.substr(0, 40), hash);
+  return name;
+}
+
+int DimTable::find_symbol(std::string_view text) const {
+  const Text<64> name = symbol_name(text);
   for (size_t i = 0; i < symbols_.size(); ++i)
-    if (symbols_[i].name.view() == name) return static_cast<int>(i);
+    if (symbols_[i].name == name) return static_cast<int>(i);
   return -1;
 }
 
@@ -70,7 +101,7 @@ Dim DimTable::symbol(std::string_view name, SymbolKind kind) {
   if (const int known = find_symbol(name); known >= 0) return symbol_dims_[static_cast<size_t>(known)];
   SymbolInfo info;
   info.kind = kind;
-  if (!info.name.assign(name)) info.name.assign(name.substr(0, 63));
+  info.name = symbol_name(name);
   const int64_t index = static_cast<int64_t>(symbols_.size());
   const Dim d = intern(Op::kSymbol, std::span(&index, 1));
   if (Status s = symbols_.push_back(info); !s.ok()) return fail(std::move(s));
@@ -145,9 +176,13 @@ Dim DimTable::add(Dim a, Dim b) {
   Terms x, y;
   terms_of(a, x);
   terms_of(b, y);
-  bool fits = !add_overflow(x.constant, y.constant, x.constant);
-  for (size_t i = 0; i < y.count; ++i) fits = fits && x.add(y.terms[i]);
-  return fits ? from_terms(x) : fail(error(Code::kLimit, "a dimension's expression has more than {} terms", kMaxTerms));
+  x.add_constant(y.constant);
+  for (size_t i = 0; i < y.count; ++i) x.add(y.terms[i]);
+  if (x.overflow) return fail(error(Code::kBadShape, "a dimension overflows 64 bits"));
+  if (!x.full) return from_terms(x);
+  const int64_t list[] = {0, 1, std::min(a.raw(), b.raw()), 1, std::max(a.raw(), b.raw())};
+  if (!a.is_fixed() && !b.is_fixed()) return intern(Op::kSum, list);
+  return fail(error(Code::kLimit, "a dimension's expression is too long"));
 }
 
 Dim DimTable::mul(Dim a, Dim b) {
@@ -162,22 +197,19 @@ Dim DimTable::mul(Dim a, Dim b) {
   Terms x, y, out;
   terms_of(a, x);
   terms_of(b, y);
-  bool fits = !mul_overflow(x.constant, y.constant, out.constant);
-  const auto add_product = [&](const Terms::Term& p, const Terms::Term& q) {
-    Terms::Term term;
-    if (p.count + q.count > kMaxFactors || mul_overflow(p.coefficient, q.coefficient, term.coefficient)) return false;
-    std::merge(p.factors, p.factors + p.count, q.factors, q.factors + q.count, term.factors);
-    term.count = p.count + q.count;
-    return term.coefficient == 0 || out.add(term);
-  };
+  out.overflow = mul_overflow(x.constant, y.constant, out.constant);
   Terms::Term one_x, one_y;
   one_x.coefficient = x.constant;
   one_y.coefficient = y.constant;
-  for (size_t i = 0; i < x.count; ++i) fits = fits && add_product(x.terms[i], one_y);
-  for (size_t j = 0; j < y.count; ++j) fits = fits && add_product(one_x, y.terms[j]);
+  for (size_t i = 0; i < x.count; ++i) out.add_product(x.terms[i], one_y);
+  for (size_t j = 0; j < y.count; ++j) out.add_product(one_x, y.terms[j]);
   for (size_t i = 0; i < x.count; ++i)
-    for (size_t j = 0; j < y.count; ++j) fits = fits && add_product(x.terms[i], y.terms[j]);
-  return fits ? from_terms(out) : fail(error(Code::kLimit, "a dimension's expression is too long"));
+    for (size_t j = 0; j < y.count; ++j) out.add_product(x.terms[i], y.terms[j]);
+  if (out.overflow) return fail(error(Code::kBadShape, "a dimension overflows 64 bits"));
+  if (!out.full) return from_terms(out);
+  const int64_t list[] = {std::min(a.raw(), b.raw()), std::max(a.raw(), b.raw())};
+  if (!a.is_fixed() && !b.is_fixed()) return intern(Op::kProduct, list);
+  return fail(error(Code::kLimit, "a dimension's expression is too long"));
 }
 
 // Splits a = quotient·b + rest where every term that b divides goes to the quotient.
@@ -203,7 +235,7 @@ bool DimTable::divide_terms(const Terms& a, Dim b, Terms& quotient, Terms& rest)
       left.coefficient = term.coefficient / by.coefficient;
       left.count = static_cast<uint32_t>(
           std::set_difference(term.factors, term.factors + term.count, by.factors, by.factors + by.count, left.factors) - left.factors);
-      if (left.count == 0) quotient.constant += left.coefficient; else if (!quotient.add(left)) return false;
+      if (!(left.count == 0 ? quotient.add_constant(left.coefficient) : quotient.add(left))) return false;
     } else if (!rest.add(term)) {
       return false;
     }
@@ -224,6 +256,13 @@ Dim DimTable::floor_div(Dim a, Dim b) {
     if (b.is_fixed() && left.is_fixed()) return add(q, floor_divide(left.value(), b.value()));
     if (quotient.count || quotient.constant) return add(q, floor_div(left, b));
   }
+  if (b.is_fixed() && b.value() > 0 && !a.is_fixed() && nodes_[a.id()].op == Op::kFloorDiv) {
+    // floor(floor(x / m) / n) = floor(x / (m·n)) for positive m and n.
+    const auto inner = args(nodes_[a.id()]);
+    const Dim x = Dim::from_raw(inner[0]), m = Dim::from_raw(inner[1]);
+    int64_t by;
+    if (m.is_fixed() && m.value() > 0 && !mul_overflow(m.value(), b.value(), by)) return floor_div(x, by);
+  }
   const int64_t list[] = {a.raw(), b.raw()};
   return intern(Op::kFloorDiv, list);
 }
@@ -232,7 +271,13 @@ Dim DimTable::extreme(Op op, Dim a, Dim b) {
   if (a == b) return a;
   const bool want_max = op == Op::kMax;
   if (a.is_fixed() && b.is_fixed()) return want_max ? std::max(a.value(), b.value()) : std::min(a.value(), b.value());
-  const Interval gap = interval(sub(a, b));
+  const Interval of_a = interval(a), of_b = interval(b);
+  Interval gap{of_a.low >= of_b.high ? 0 : -1, of_a.high <= of_b.low ? 0 : 1};
+  if (gap.low < 0 && gap.high > 0 && status_.ok()) {
+    const Dim difference = sub(a, b);  // what cancels out is no uncertainty
+    if (status_.ok()) gap = interval(difference);
+    status_ = {};
+  }
   if (gap.low >= 0) return want_max ? a : b;
   if (gap.high <= 0) return want_max ? b : a;
   const int64_t list[] = {std::min(a.raw(), b.raw()), std::max(a.raw(), b.raw())};

@@ -51,7 +51,9 @@ class DimTable {
   DimTable(DimTable&&) = default;
   DimTable& operator=(DimTable&&) = default;
 
-  Dim symbol(std::string_view name, SymbolKind kind = SymbolKind::kInput);  // the same name gives the same Dim
+  // The same name gives the same Dim, of the kind it was first asked for with. Empty names become "_"; names of more than 63 bytes
+  // are kept as their beginning and a hash.
+  Dim symbol(std::string_view name, SymbolKind kind = SymbolKind::kInput);
   Dim fresh(std::string_view stem);  // a new data-dependent symbol
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b) { return add(a, mul(b, -1)); }
@@ -78,7 +80,9 @@ class DimTable {
   // A safe interval for `d` over all values of its symbols (0 … bound).
   struct Interval { int64_t low, high; };
   Interval interval(Dim d) const;
-  // Solves `d == value` for its only unknown symbol when d is a linear expression of one; false when it is not or has no solution.
+  // Makes `d == value` hold: sets the only unknown symbol when d is linear in it. False when there is no solution. True with
+  // nothing set when d has several unknown symbols or is not linear in its own: `evaluate` checks it once they are known.
+  // `values` has an entry for each symbol; negative means unknown.
   bool solve(Dim d, int64_t value, std::span<int64_t> values) const;
   // Puts `to[i]` for symbol i.
   Dim substitute(Dim d, std::span<const Dim> to);
@@ -96,6 +100,8 @@ class DimTable {
   struct Terms;   // a polynomial under construction
   friend class DimParser;
 
+  static Text<64> symbol_name(std::string_view text);
+  Status print_part(Dim d, bool factor, String& out) const;
   Dim intern(Op op, std::span<const int64_t> args);
   bool terms_of(Dim d, Terms& out) const;
   Dim from_terms(Terms& terms);

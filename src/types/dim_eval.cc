@@ -12,8 +12,11 @@ int64_t saturating_mul(int64_t a, int64_t b) {
   int64_t out;
   return __builtin_mul_overflow(a, b, &out) ? ((a < 0) == (b < 0) ? kInfinity : -kInfinity) : out;
 }
+// Infinity stays what it is, so that a bound which is none is not taken for one later.
 int64_t saturating_add(int64_t a, int64_t b) {
   int64_t out;
+  if (a == kInfinity || a == -kInfinity) return a;
+  if (b == kInfinity || b == -kInfinity) return b;
   return __builtin_add_overflow(a, b, &out) ? (a > 0 ? kInfinity : -kInfinity) : out;
 }
 int64_t floor_divide(int64_t a, int64_t b) {
@@ -90,7 +93,7 @@ DimTable::Interval DimTable::interval(Dim d) const {
       if (b.low <= 0) return {-kInfinity, kInfinity};
       const auto low_by = a.low < 0 ? b.low : b.high;
       const auto high_by = a.high < 0 ? b.high : b.low;
-      return {floor_divide(a.low, low_by), a.high == kInfinity ? kInfinity : floor_divide(a.high, high_by)};
+      return {a.low == -kInfinity ? a.low : floor_divide(a.low, low_by), a.high == kInfinity ? kInfinity : floor_divide(a.high, high_by)};
     }
     case Op::kMax: { const Interval a = of(0), b = of(1); return {std::max(a.low, b.low), std::max(a.high, b.high)}; }
     case Op::kMin: { const Interval a = of(0), b = of(1); return {std::min(a.low, b.low), std::min(a.high, b.high)}; }
@@ -104,13 +107,28 @@ bool DimTable::solve(Dim d, int64_t value, std::span<int64_t> values) const {
   const auto list = args(node);
   if (node.op == Op::kSymbol) {
     int64_t& slot = values[static_cast<size_t>(list[0])];
-    if (slot < 0) slot = value;
-    return slot == value;
+    if (slot < 0 && value >= 0) slot = value;
+    return slot == value && value >= 0;
   }
   if (const int64_t known = evaluate(d, values); known != kUnknown) return known == value;
-  if (node.op != Op::kSum || list.size() != 3 || list[1] == 0) return true;  // not linear in one symbol: checked after the rest is known
-  const int64_t rest = value - list[0];
-  return rest % list[1] == 0 && solve(Dim::from_raw(list[2]), rest / list[1], values);
+  // All but one part known: what is left for that part follows, if it is a whole number.
+  const bool sum = node.op == Op::kSum;
+  if (!sum && node.op != Op::kProduct) return true;
+  size_t open = list.size();
+  int64_t rest = value, factor = 1;
+  if (sum && __builtin_sub_overflow(value, list[0], &rest)) return false;
+  for (size_t i = sum ? 2 : 0; i < list.size(); i += sum ? 2 : 1) {
+    const int64_t known = evaluate(Dim::from_raw(list[i]), values);
+    if (known == kUnknown && open < list.size()) return true;
+    if (known == kUnknown) open = i;
+    else if (!sum) factor = saturating_mul(factor, known);
+    else if (__builtin_sub_overflow(rest, saturating_mul(list[i - 1], known), &rest)) return false;
+  }
+  if (open == list.size()) return true;
+  if (sum) factor = list[open - 1];
+  if (factor == 0) return rest == 0;
+  if (factor == -1 && rest == kUnknown) return false;  // the one quotient that does not fit
+  return rest % factor == 0 && solve(Dim::from_raw(list[open]), rest / factor, values);
 }
 
 Dim DimTable::substitute(Dim d, std::span<const Dim> to) {

@@ -10,7 +10,7 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-// Names of other characters, and those of the functions, are written in backquotes.
+// Names of other characters, and those of the functions, are written in backquotes; a backquote in them twice.
 bool is_plain(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   for (char c : name)
@@ -20,6 +20,16 @@ bool is_plain(std::string_view name) {
 
 }  // namespace
 
+// A term of a sum or (`factor`) a factor of a product: sums, and products in products, which were too long to be merged, stand
+// in parentheses.
+Status DimTable::print_part(Dim d, bool factor, String& out) const {
+  const bool apart = nodes_[d.id()].op == Op::kSum || (factor && nodes_[d.id()].op == Op::kProduct);
+  if (!apart) return print(d, out);
+  MICA_TRY_STATUS(out.append("("));
+  MICA_TRY_STATUS(print(d, out));
+  return out.append(")");
+}
+
 Status DimTable::print(Dim d, String& out) const {
   if (d.is_fixed()) return out.print("{}", d.value());
   const Node& node = nodes_[d.id()];
@@ -27,7 +37,10 @@ Status DimTable::print(Dim d, String& out) const {
   switch (node.op) {
     case Op::kSymbol: {
       const std::string_view name = symbols_[static_cast<size_t>(list[0])].name;
-      return is_plain(name) ? out.append(name) : out.print("`{}`", name);
+      if (is_plain(name)) return out.append(name);
+      MICA_TRY_STATUS(out.append("`"));
+      for (char c : name) MICA_TRY_STATUS(out.append(c == '`' ? std::string_view("``") : std::string_view(&c, 1)));
+      return out.append("`");
     }
     case Op::kSum:
       for (size_t i = 1; i + 1 < list.size(); i += 2) {
@@ -35,14 +48,14 @@ Status DimTable::print(Dim d, String& out) const {
         if (i > 1) MICA_TRY_STATUS(out.append(c < 0 ? " - " : " + "));
         else if (c < 0) MICA_TRY_STATUS(out.append("-"));
         if (c != 1 && c != -1) MICA_TRY_STATUS(out.print("{}*", c < 0 ? -c : c));
-        MICA_TRY_STATUS(print(Dim::from_raw(list[i + 1]), out));
+        MICA_TRY_STATUS(print_part(Dim::from_raw(list[i + 1]), false, out));
       }
       if (list[0] != 0) MICA_TRY_STATUS(out.print(list[0] < 0 ? " - {}" : " + {}", list[0] < 0 ? -list[0] : list[0]));
       return {};
     case Op::kProduct:
       for (size_t i = 0; i < list.size(); ++i) {
         if (i) MICA_TRY_STATUS(out.append("*"));
-        MICA_TRY_STATUS(print(Dim::from_raw(list[i]), out));
+        MICA_TRY_STATUS(print_part(Dim::from_raw(list[i]), true, out));
       }
       return {};
     default: break;
@@ -111,10 +124,14 @@ class DimParser {
       return Dim(value);
     }
     if (take('`')) {
-      const size_t end = text_.find('`');
-      MICA_CHECK(end != std::string_view::npos && end > 0, kBadText, "a quoted name in a dimension has no end");
-      const std::string_view name = text_.substr(0, end);
-      text_.remove_prefix(end + 1);
+      String name;
+      for (;; text_.remove_prefix(1)) {
+        if (text_.starts_with("``")) text_.remove_prefix(1);
+        else if (text_.starts_with("`")) break;
+        MICA_CHECK(!text_.empty(), kBadText, "a quoted name in a dimension has no end");
+        MICA_TRY_STATUS(name.append(text_.substr(0, 1)));
+      }
+      text_.remove_prefix(1);
       return table_.symbol(name);
     }
     size_t length = 0;

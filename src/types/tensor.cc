@@ -33,11 +33,9 @@ CopyLoops loops_of(const TensorView& from, const TensorView& to, int axes) {
   int kept = 0;
   for (int i = 1; i < loops.rank; ++i) {
     const bool even = loops.from[kept] == loops.from[i] * loops.dims[i] && loops.to[kept] == loops.to[i] * loops.dims[i];
-    if (!even) {
-      ++kept;
-      loops.dims[kept] = 1;
-    }
-    loops.dims[kept] *= loops.dims[i];
+    const int64_t merged = even ? loops.dims[kept] : 1;
+    kept += !even;
+    loops.dims[kept] = merged * loops.dims[i];
     loops.from[kept] = loops.from[i];
     loops.to[kept] = loops.to[i];
   }

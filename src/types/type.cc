@@ -8,11 +8,12 @@ Status print_tensor(const Type& type, const DimTable& dims, String& out) {
   return print(type.shape, dims, out);
 }
 
-Status print_kind(Kind kind, const Type& type, const DimTable& dims, String& out) {
+// `inner`: what a sequence or an optional of this kind holds.
+Status print_kind(Kind kind, Kind inner, const Type& type, const DimTable& dims, String& out) {
   if (kind == Kind::kTensor) return print_tensor(type, dims, out);
   if (kind == Kind::kMap) return out.print("map({},{})", name_of(type.key), name_of(type.dtype));
   MICA_TRY_STATUS(out.append(kind == Kind::kSequence ? "seq(" : "opt("));
-  MICA_TRY_STATUS(print_kind(kind == type.kind ? type.of : Kind::kTensor, type, dims, out));
+  MICA_TRY_STATUS(print_kind(inner, Kind::kTensor, type, dims, out));
   return out.append(")");
 }
 
@@ -43,21 +44,9 @@ Result<DType> parse_dtype(std::string_view text) {
   return dtype;
 }
 
-}  // namespace
-
-Status print(const Shape& shape, const DimTable& dims, String& out) {
-  if (!shape.known()) return out.append("[?]");
-  MICA_TRY_STATUS(out.append("["));
-  for (int i = 0; i < shape.rank; ++i) {
-    if (i) MICA_TRY_STATUS(out.append(","));
-    MICA_TRY_STATUS(dims.print(shape[i], out));
-  }
-  return out.append("]");
-}
-
-Status print(const Type& type, const DimTable& dims, String& out) { return print_kind(type.kind, type, dims, out); }
-
-Result<Type> parse_type(std::string_view text, DimTable& dims) {
+// `depth`: how many kinds stand around it.
+Result<Type> parse_kind(std::string_view text, DimTable& dims, int depth) {
+  MICA_CHECK(depth <= 2, kBadText, "a type is nested too deep");
   const auto inside = [&](std::string_view head) -> std::string_view {
     return text.starts_with(head) && text.ends_with(")") ? slice(text, head.size(), text.size() - head.size() - 1)
                                                              : std::string_view();
@@ -73,7 +62,7 @@ Result<Type> parse_type(std::string_view text, DimTable& dims) {
   }
   for (Kind kind : {Kind::kSequence, Kind::kOptional})
     if (const auto inner = inside(kind == Kind::kSequence ? "seq(" : "opt("); !inner.empty()) {
-      MICA_TRY(Type type, parse_type(inner, dims));
+      MICA_TRY(Type type, parse_kind(inner, dims, depth + 1));
       MICA_CHECK(type.of == Kind::kTensor, kBadText, "the type `{}` is nested too deep", text.substr(0, 64));
       type.of = type.kind;
       type.kind = kind;
@@ -86,6 +75,24 @@ Result<Type> parse_type(std::string_view text, DimTable& dims) {
   MICA_TRY(type.shape, parse_shape(slice(text, bracket + 1, text.size() - bracket - 2), dims));
   return type;
 }
+
+}  // namespace
+
+Status print(const Shape& shape, const DimTable& dims, String& out) {
+  if (!shape.known()) return out.append("[?]");
+  MICA_TRY_STATUS(out.append("["));
+  for (int i = 0; i < shape.rank; ++i) {
+    if (i) MICA_TRY_STATUS(out.append(","));
+    MICA_TRY_STATUS(dims.print(shape[i], out));
+  }
+  return out.append("]");
+}
+
+Status print(const Type& type, const DimTable& dims, String& out) {
+  return print_kind(type.kind, type.of, type, dims, out);
+}
+
+Result<Type> parse_type(std::string_view text, DimTable& dims) { return parse_kind(text, dims, 0); }
 
 Result<int64_t> element_count(const Shape& shape) {
   MICA_CHECK(shape.fixed(), kBadShape, "a shape is not fixed yet");
