@@ -1,0 +1,241 @@
+#include "base/threads.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/fp_mode.h"
+#include "base/os.h"
+
+namespace mica {
+namespace {
+
+Threads make(int threads) {
+  auto made = Threads::create({.threads = threads});
+  EXPECT_TRUE(made.ok());
+  return made.take();
+}
+
+// Every task exactly once, within the bounds, with no worker index in two places at a time.
+void expect_covers(Threads& threads, int64_t tasks, int64_t grain) {
+  std::vector<std::atomic<int>> seen(static_cast<size_t>(tasks));
+  std::vector<std::atomic<int>> inside(static_cast<size_t>(threads.concurrency()));
+  std::atomic<int> wrong{0};
+  threads.run(tasks, grain, [&](int64_t begin, int64_t end, int worker) {
+    if (begin < 0 || end > tasks || begin >= end || worker < 0 || worker >= threads.concurrency()) {
+      ++wrong;
+      return;
+    }
+    if (inside[static_cast<size_t>(worker)].fetch_add(1) != 0) ++wrong;
+    for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
+    inside[static_cast<size_t>(worker)].fetch_sub(1);
+  });
+  EXPECT_EQ(wrong.load(), 0);
+  for (auto& count : seen) ASSERT_EQ(count.load(), 1);
+}
+
+TEST(ThreadPool, EveryTaskOnce) {
+  for (int count : {1, 2, 3, 8}) {
+    Threads threads = make(count);
+    EXPECT_EQ(threads.concurrency(), count);
+    for (int64_t tasks : {0, 1, 2, 3, 7, 64, 1009}) {
+      for (int64_t grain : {-1, 0, 1, 2, 5, 100, 5000}) expect_covers(threads, tasks, grain);
+    }
+  }
+}
+
+TEST(ThreadPool, ChunksAreMultiplesOfTheGrain) {
+  Threads threads = make(3);
+  std::atomic<int> wrong{0};
+  threads.run(100003, 7,
+              [&](int64_t begin, int64_t end, int) { wrong += begin % 7 != 0 || (end % 7 != 0 && end != 100003); });
+  EXPECT_EQ(wrong.load(), 0);
+  std::atomic<int64_t> sum{0};
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max() / 2;
+  threads.run(kHuge, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+  EXPECT_EQ(sum.load(), kHuge);
+}
+
+TEST(ThreadPool, OversubscribedBursts) {
+  Threads threads = make(8);
+  for (int burst = 0; burst < 30; ++burst) {
+    const Burst scope(threads);
+    for (int region = 0; region < 20; ++region) expect_covers(threads, 40 + region, 1);
+  }
+}
+
+TEST(ThreadPool, WorkersTakePart) {
+  Threads threads = make(2);
+  std::atomic<int> arrived{0};
+  const int64_t deadline = now_ns() + 5000000000;
+  threads.run(2, 1, [&](int64_t, int64_t, int) {  // both chunks must be held at the same time
+    ++arrived;
+    while (arrived.load() < 2 && now_ns() < deadline) sched_yield();
+  });
+  EXPECT_EQ(arrived.load(), 2);
+  EXPECT_LT(now_ns(), deadline);
+}
+
+// One chunk takes long on a worker: the caller stops polling and sleeps, and is woken.
+TEST(ThreadPool, CallerWaitsForALongChunk) {
+  Threads threads = make(2);
+  for (int i = 0; i < 5; ++i) {
+    std::atomic<int> done{0};
+    threads.run(2, 1, [&](int64_t, int64_t, int worker) {
+      if (worker == 1) usleep(3000);
+      while (worker == 0 && done.load() == 0 && i == 0) sched_yield();
+      ++done;
+    });
+    EXPECT_EQ(done.load(), 2);
+  }
+}
+
+TEST(ThreadPool, SeveralCallersAndNestedRuns) {
+  Threads threads = make(3);
+  std::atomic<int64_t> total{0};
+  const auto caller = [&] {
+    for (int i = 0; i < 200; ++i) {
+      const Burst scope(threads);
+      threads.run(20, 1, [&](int64_t begin, int64_t end, int) {
+        threads.run(3, 1, [&](int64_t b, int64_t e, int) { total += (e - b) * (end - begin); });
+      });
+    }
+  };
+  std::thread other(caller);
+  caller();
+  other.join();
+  EXPECT_EQ(total.load(), 2 * 200 * 20 * 3);
+}
+
+TEST(ThreadPool, ParkedWorkersUseNoTime) {
+  Threads threads = make(4);
+  for (int i = 0; i < 50; ++i) {
+    const Burst scope(threads);
+    threads.run(64, 1, [](int64_t, int64_t, int) {});
+  }
+  usleep(10000);
+  const int64_t before = process_cpu_ns();
+  usleep(1000000);
+  const int64_t used = process_cpu_ns() - before;
+  RecordProperty("idle_us", static_cast<int>(used / 1000));
+  EXPECT_LT(used, 1000000);
+}
+
+// An open burst without regions must not keep workers busy either.
+TEST(ThreadPool, SpinIsBounded) {
+  Threads threads = make(4);
+  const Burst scope(threads);
+  threads.run(64, 1, [](int64_t, int64_t, int) {});
+  usleep(20000);
+  const int64_t before = process_cpu_ns();
+  usleep(200000);
+  EXPECT_LT(process_cpu_ns() - before, 2000000);
+}
+
+TEST(ThreadPool, ForkJoinLatency) {
+  Threads threads = make(2);
+  const Burst scope(threads);
+  std::vector<int64_t> times;
+  for (int i = 0; i < 2000; ++i) {
+    const int64_t start = now_ns();
+    threads.run(2, 1, [](int64_t, int64_t, int) {});
+    times.push_back(now_ns() - start);
+  }
+  std::sort(times.begin(), times.end());
+  RecordProperty("median_ns", static_cast<int>(times[1000]));
+  EXPECT_LT(times[1000], 200000);  // a bound for loaded machines and sanitizers; a few hundred ns when idle
+}
+
+TEST(ThreadPool, DestructionInEveryState) {
+  for (int i = 0; i < 20; ++i) {
+    Threads fresh = make(4);
+    if (i % 4 == 0) continue;
+    Threads moved = std::move(fresh);
+    moved.begin_burst();
+    moved.run(8, 1, [](int64_t, int64_t, int) {});
+    if (i % 4 == 1) usleep(1000);
+    if (i % 4 == 2) moved.end_burst();
+  }
+}
+
+TEST(ThreadPool, FloatingPointModeFollowsTheCallerAndComesBack) {
+  Threads threads = make(2);
+  const uint64_t before = fp_mode() & kFpControl;
+  for (bool flush : {true, false, true}) {
+    std::unique_ptr<FlushDenormals> scope;
+    if (flush) scope = std::make_unique<FlushDenormals>();
+    std::atomic<int> nonzero{0}, arrived{0};
+    threads.run(2, 1, [&](int64_t, int64_t, int) {
+      ++arrived;
+      while (arrived.load() < 2) sched_yield();
+      volatile float tiny = std::numeric_limits<float>::min();
+      volatile float half = tiny * 0.5f;
+      if (half != 0) ++nonzero;
+    });
+    EXPECT_EQ(nonzero.load(), flush && kFpFlush ? 0 : 2);
+  }
+  EXPECT_EQ(fp_mode() & kFpControl, before);
+}
+
+TEST(ThreadPool, CallersAffinityAndSignalMaskStay) {
+  cpu_set_t old, now;
+  sigset_t mask;
+  ASSERT_EQ(sched_getaffinity(0, sizeof old, &old), 0);
+  {
+    Threads threads = make(4);
+    threads.run(100, 1, [](int64_t, int64_t, int) {});
+  }
+  ASSERT_EQ(sched_getaffinity(0, sizeof now, &now), 0);
+  EXPECT_TRUE(CPU_EQUAL(&old, &now));
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  EXPECT_FALSE(sigismember(&mask, SIGTERM));
+}
+
+TEST(ThreadPool, CallersExecutor) {
+  Executor executor;
+  int calls = 0;
+  executor.self = &calls;
+  executor.concurrency = 3;
+  executor.parallel = [](void* self, void (*fn)(void*, int), void* arg, int n) {
+    ++*static_cast<int*>(self);
+    std::vector<std::thread> own;
+    for (int i = 1; i < n; ++i) own.emplace_back(fn, arg, i);
+    fn(arg, 0);
+    for (std::thread& thread : own) thread.join();
+  };
+  auto threads = Threads::create({.executor = &executor});
+  ASSERT_TRUE(threads.ok());
+  EXPECT_EQ(threads->concurrency(), 3);
+  expect_covers(*threads, 1000, 3);
+  expect_covers(*threads, 2, 1);
+  expect_covers(*threads, 3, 5);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(Threads::create({.threads = 2, .executor = &executor})->concurrency(), 2);
+}
+
+TEST(ThreadPool, BadOptions) {
+  EXPECT_EQ(Threads::create({.threads = -1}).error().code(), Code::kUsage);
+  EXPECT_EQ(Threads::create({.threads = 1 << 20}).error().code(), Code::kUsage);
+  const Executor empty;
+  EXPECT_EQ(Threads::create({.executor = &empty}).error().code(), Code::kUsage);
+  auto defaults = Threads::create();
+  ASSERT_TRUE(defaults.ok());
+  EXPECT_EQ(defaults->concurrency(), default_threads());
+}
+
+TEST(ThreadPool, GrainCoversTheCostOfHandingOver) {
+  EXPECT_EQ(grain_for(kWorthwhileNs * 2), 1);
+  EXPECT_EQ(grain_for(1000), 5);
+  EXPECT_EQ(grain_for(0), kWorthwhileNs);
+}
+
+}  // namespace
+}  // namespace mica
