@@ -7,12 +7,12 @@ total_passed=0 total_failed=0 total_skipped=0
 
 # The corpora beside the checkout, where they are. What is set already is left as it is.
 corpora() {
-  local pair
-  for pair in MICA_MODELS=models MICA_SUITES=suites MICA_DATASETS=datasets; do
-    if [ -z "${!pair%%=*}" ] && [ -d "../shared/${pair#*=}" ]; then
-      export "${pair%%=*}=$(cd "../shared/${pair#*=}" && pwd)"
+  local name folder
+  while read -r name folder; do
+    if [ -z "${!name:-}" ] && [ -d "../shared/$folder" ]; then
+      export "$name=$(cd "../shared/$folder" && pwd)"
     fi
-  done
+  done <<<$'MICA_MODELS models\nMICA_SUITES suites\nMICA_DATASETS datasets'
 }
 
 step() {
