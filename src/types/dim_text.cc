@@ -1,4 +1,5 @@
 // The text form of dimension expressions: sums of products with floor_div, max and min; names may be quoted.
+#include <algorithm>
 #include <charconv>
 
 #include "types/dim.h"
@@ -18,6 +19,13 @@ bool is_plain(std::string_view name) {
   return name != "floor_div" && name != "max" && name != "min";
 }
 
+Status print_name(std::string_view name, String& out) {
+  if (is_plain(name)) return out.append(name);
+  MICA_TRY_STATUS(out.append("`"));
+  for (char c : name) MICA_TRY_STATUS(out.append(c == '`' ? std::string_view("``") : std::string_view(&c, 1)));
+  return out.append("`");
+}
+
 }  // namespace
 
 // A term of a sum or (`factor`) a factor of a product: sums, and products in products, which were too long to be merged, stand
@@ -30,41 +38,45 @@ Status DimTable::print_part(Dim d, bool factor, String& out) const {
   return out.append(")");
 }
 
+namespace {
+
+// Parts of an expression as text, in the order of the alphabet: the order in a table depends on what it met first, and the same
+// expression of two tables shall read alike.
+struct Parts {
+  struct Part { int64_t coefficient; String text; };
+  Vector<Part> list;
+  Status add(int64_t coefficient, String text) { return list.push_back({coefficient, std::move(text)}); }
+  void sort() {
+    std::sort(list.begin(), list.end(), [](const Part& a, const Part& b) { return a.text.view() < b.text.view(); });
+  }
+};
+
+}  // namespace
+
 Status DimTable::print(Dim d, String& out) const {
   if (d.is_fixed()) return out.print("{}", d.value());
   const Node& node = nodes_[d.id()];
   const auto list = args(node);
-  switch (node.op) {
-    case Op::kSymbol: {
-      const std::string_view name = symbols_[static_cast<size_t>(list[0])].name;
-      if (is_plain(name)) return out.append(name);
-      MICA_TRY_STATUS(out.append("`"));
-      for (char c : name) MICA_TRY_STATUS(out.append(c == '`' ? std::string_view("``") : std::string_view(&c, 1)));
-      return out.append("`");
-    }
-    case Op::kSum:
-      for (size_t i = 1; i + 1 < list.size(); i += 2) {
-        const int64_t c = list[i];
-        if (i > 1) MICA_TRY_STATUS(out.append(c < 0 ? " - " : " + "));
-        else if (c < 0) MICA_TRY_STATUS(out.append("-"));
-        if (c != 1 && c != -1) MICA_TRY_STATUS(out.print("{}*", c < 0 ? -c : c));
-        MICA_TRY_STATUS(print_part(Dim::from_raw(list[i + 1]), false, out));
-      }
-      if (list[0] != 0) MICA_TRY_STATUS(out.print(list[0] < 0 ? " - {}" : " + {}", list[0] < 0 ? -list[0] : list[0]));
-      return {};
-    case Op::kProduct:
-      for (size_t i = 0; i < list.size(); ++i) {
-        if (i) MICA_TRY_STATUS(out.append("*"));
-        MICA_TRY_STATUS(print_part(Dim::from_raw(list[i]), true, out));
-      }
-      return {};
-    default: break;
+  if (node.op == Op::kSymbol) return print_name(symbols_[static_cast<size_t>(list[0])].name, out);
+  const bool sum = node.op == Op::kSum, product = node.op == Op::kProduct;
+  Parts parts;
+  for (size_t i = sum ? 2 : 0; i < list.size(); i += sum ? 2 : 1) {
+    String text;
+    MICA_TRY_STATUS(sum || product ? print_part(Dim::from_raw(list[i]), product, text) : print(Dim::from_raw(list[i]), text));
+    MICA_TRY_STATUS(parts.add(sum ? list[i - 1] : 1, std::move(text)));
   }
-  MICA_TRY_STATUS(out.append(node.op == Op::kFloorDiv ? "floor_div(" : node.op == Op::kMax ? "max(" : "min("));
-  MICA_TRY_STATUS(print(Dim::from_raw(list[0]), out));
-  MICA_TRY_STATUS(out.append(", "));
-  MICA_TRY_STATUS(print(Dim::from_raw(list[1]), out));
-  return out.append(")");
+  if (node.op != Op::kFloorDiv) parts.sort();
+  if (!sum && !product) MICA_TRY_STATUS(out.append(node.op == Op::kFloorDiv ? "floor_div(" : node.op == Op::kMax ? "max(" : "min("));
+  bool first = true;
+  for (const auto& [c, text] : parts.list) {
+    if (sum) MICA_TRY_STATUS(out.append(first ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ")));
+    else if (!first) MICA_TRY_STATUS(out.append(product ? "*" : ", "));
+    if (c != 1 && c != -1) MICA_TRY_STATUS(out.print("{}*", c < 0 ? -c : c));
+    MICA_TRY_STATUS(out.append(text));
+    first = false;
+  }
+  if (!sum) return product ? Status() : out.append(")");
+  return list[0] == 0 ? Status() : out.print(list[0] < 0 ? " - {}" : " + {}", list[0] < 0 ? -list[0] : list[0]);
 }
 
 // sum := ['-'] product (('+'|'-') product)* ; product := atom ('*' atom)* ; atom := number | name | `name` | f(sum, sum) | (sum)
