@@ -1,0 +1,133 @@
+// Slice with starts, ends, axes and steps as operands, clamped as ONNX 13 defines it.
+#include "types/operand.h"
+
+namespace mica {
+namespace {
+
+// Elements begin, begin + step, … of one axis; as dims, so that symbolic shapes go through.
+struct Cut {
+  Dim begin = 0, length = 0;
+};
+
+// False when the sign of a symbolic start or end is not known. `step` is not 0.
+bool cut_axis(Dim size, Dim start, Dim end, int64_t step, DimTable& dims, Cut& cut) {
+  // Exporters write huge numbers for "to the end": past these an end is the end, so that no odd expression comes up. A fixed
+  // size needs it against overflow only.
+  const int64_t far = size.is_fixed() ? int64_t{1} << 60 : std::numeric_limits<int32_t>::max();
+  const auto clamp = [&](Dim at, Dim low, Dim high, Dim& out) {
+    if (at.is_fixed() && (at.value() >= far || at.value() <= -far)) { out = at.value() > 0 ? high : low; return true; }
+    const DimTable::Interval range = dims.interval(at);
+    if (range.low < 0 && range.high >= 0) return false;
+    if (range.high < 0) at = dims.add(size, at);
+    out = dims.max(dims.min(at, high), low);
+    return true;
+  };
+  const Dim last = step > 0 ? size : dims.sub(size, 1);
+  Dim stop;
+  if (!clamp(start, 0, last, cut.begin) || !clamp(end, step > 0 ? 0 : -1, last, stop)) return false;
+  const Dim span = step > 0 ? dims.sub(stop, cut.begin) : dims.sub(cut.begin, stop);
+  cut.length = dims.max(dims.ceil_div(span, step > 0 ? step : -step), 0);
+  if (step < 0) cut.length = dims.min(cut.length, size);  // an empty axis has no last element to begin at
+  return true;
+}
+
+Status check_step(int64_t step) {
+  constexpr int64_t kMaxStep = int64_t{1} << 60;
+  MICA_CHECK(step != 0, kBadValue, "a slice with step 0");
+  MICA_CHECK(step < kMaxStep && step > -kMaxStep, kBadValue, "a slice with step {}", step);
+  return {};
+}
+
+Status all_fresh(InferScope& scope, Shape shape) {
+  for (int i = 0; i < shape.rank; ++i) shape[i] = scope.dims().fresh("slice");
+  scope.out(0, scope.dtype(0), shape);
+  return {};
+}
+
+Status infer(InferScope& scope) {
+  Shape out = scope.shape(0);
+  if (!out.known()) return all_fresh(scope, out);
+  std::span<const Dim> starts, ends;
+  const bool bounds = scope.known_dims(1, starts) && scope.known_dims(2, ends);
+  Ints axes, steps;
+  if (scope.has(3)) {
+    if (!scope.ints(3, axes)) return all_fresh(scope, out);
+    MICA_TRY_STATUS(normalize_axes(axes, out.rank));
+  } else {
+    const Shape& list = scope.shape(1);
+    if (!list.known() || list.rank != 1 || !list[0].is_fixed()) return all_fresh(scope, out);
+    MICA_CHECK(list[0].value() >= 0 && list[0].value() <= out.rank, kBadShape, "slice lists {} starts for rank {}", list[0].value(), out.rank);
+    for (int64_t i = 0; i < list[0].value(); ++i) axes.push(i);
+  }
+  const bool stepped = !scope.has(4) || scope.ints(4, steps);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = static_cast<int>(axes[i]);
+    Cut cut;
+    MICA_CHECK(!bounds || (i < starts.size() && i < ends.size()), kBadShape, "slice lists {} axes, {} starts and {} ends", axes.size(), starts.size(), ends.size());
+    MICA_CHECK(!scope.has(4) || !stepped || steps.size() == axes.size(), kBadShape, "slice lists {} axes and {} steps", axes.size(), steps.size());
+    if (stepped) MICA_TRY_STATUS(check_step(steps.get(i, 1)));
+    const bool known = bounds && stepped && cut_axis(out[axis], starts[i], ends[i], steps.get(i, 1), scope.dims(), cut);
+    out[axis] = known ? cut.length : scope.dims().fresh("slice");
+  }
+  scope.out(0, scope.dtype(0), out);
+  return {};
+}
+
+// The part of `in` that the operands choose.
+Result<TensorView> cut_view(const RunScope& scope, TensorView in) {
+  MICA_TRY(const Ints starts, read_ints(scope.in(1), "starts"));
+  MICA_TRY(const Ints ends, read_ints(scope.in(2), "ends"));
+  Ints axes, steps;
+  if (scope.has(3)) {
+    MICA_TRY(axes, read_ints(scope.in(3), "axes"));
+  } else {
+    for (size_t i = 0; i < starts.size(); ++i) axes.push(static_cast<int64_t>(i));
+  }
+  MICA_TRY_STATUS(normalize_axes(axes, in.rank));
+  if (scope.has(4)) { MICA_TRY(steps, read_ints(scope.in(4), "steps")); }
+  const bool agree = starts.size() == axes.size() && ends.size() == axes.size() && (!scope.has(4) || steps.size() == axes.size());
+  MICA_CHECK(agree, kBadShape, "slice lists {} axes, {} starts, {} ends and {} steps", axes.size(), starts.size(), ends.size(), steps.size());
+  DimTable dims;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = static_cast<int>(axes[i]);
+    const int64_t step = steps.get(i, 1);
+    MICA_TRY_STATUS(check_step(step));
+    Cut cut;
+    cut_axis(in.dim(axis), starts[i], ends[i], step, dims, cut);
+    in = slice_axis(in, axis, cut.begin.value(), cut.length.value(), cut.length.value() > 1 ? step : 1);
+  }
+  if (!dims.status().ok()) return dims.status().copy().take_error();
+  return in;
+}
+
+Status reference(RunScope& scope) {
+  MICA_TRY(const TensorView in, wide_input(scope, 0));
+  MICA_TRY(const TensorView from, cut_view(scope, in));
+  MICA_TRY_STATUS(scope.allocate_output(0, from.shape()));
+  MICA_TRY(const TensorView to, wide_output(scope, 0));
+  copy_elements(from, to);
+  finish_output(scope, 0, to);
+  return {};
+}
+
+bool view(const RunScope& scope, const TensorView& in, TensorView& out, int) {
+  if (is_sub_byte(in.dtype)) return false;
+  for (int i = 1; i <= 4; ++i) if (scope.has(i) && !scope.in(i).data) return false;
+  Result<TensorView> cut = cut_view(scope, in);
+  if (cut.ok()) out = *cut;
+  return cut.ok();
+}
+
+}  // namespace
+
+MICA_OP(slice) = {.name = "slice",
+                  .doc = "Elements start, start + step, … before end of the listed axes; negative numbers count from the end",
+                  .inputs = {3, 5},
+                  .infer = infer,
+                  .reference = reference,
+                  .flops = [](const CostScope&) -> int64_t { return 0; },
+                  .view = view,
+                  .dim_rule = DimRule::kMove,
+                  .layout = LayoutRule::kAny};
+
+}  // namespace mica
