@@ -33,6 +33,8 @@ struct StepSpec {
   int64_t tasks = 1;
   double work = 0;            // rough cost of all tasks in units of one multiply-add; small steps stay on one thread
   size_t scratch_bytes = 0;   // per worker
+  // Looks at values that steer memory (indices) before the tasks run; kernels then trust them.
+  Status (*check)(const void* arguments, void* const* operands) = nullptr;
   std::string_view name;      // kernel name: static text or from the scope's memory
 };
 

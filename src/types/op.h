@@ -132,6 +132,9 @@ struct OpDef {
   // do not allow it. The scope's outputs have their dims already. Sets dims, strides (perhaps 0 or negative) and data of `out`
   // relative to `in.data`.
   bool (*view)(const RunScope& scope, const TensorView& in, TensorView& out, int output) = nullptr;
+  // Input `input` as a part of output 0 (concatenation): its producer may then write there. Sets dims, strides and data of `in`
+  // relative to `out.data`; false when it cannot.
+  bool (*compose)(const RunScope& scope, const TensorView& out, TensorView& in, int input) = nullptr;
   DimRule dim_rule = DimRule::kNone;
   LayoutRule layout = LayoutRule::kSource;
   Pointwise pointwise = Pointwise::kNone;                                      // element-wise function of input 0 (and 1)

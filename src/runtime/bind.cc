@@ -1,0 +1,405 @@
+#include "runtime/bind.h"
+
+#include <algorithm>
+#include <new>
+
+#include "plan/memory.h"
+#include "runtime/generic_steps.h"
+
+namespace mica {
+namespace {
+
+struct Operand {
+  BoundOperand bound;
+  Place place;
+};
+
+// Temporaries stand at kTemporary + index until the arena is planned.
+constexpr uint32_t kTemporary = 0x80000000u;
+constexpr uint32_t kBlockPlace = 0x40000000u;   // likewise blocks
+
+class SegmentBinder;
+
+// What one stage's hook sees.
+class StageScope final : public BindScope {
+ public:
+  StageScope(SegmentBinder& owner, const Stage& stage, uint32_t index) : owner_(owner), stage_(stage), index_(index) {}
+  Result<void*> memory(size_t bytes) override;
+  Result<const void*> packed(int input, const PackRequest& request) override;
+  Result<int> temporary(size_t bytes) override;
+  Status add(const StepSpec& step) override;
+
+  Vector<BoundOperand> bound;      // inputs, then outputs
+  Vector<Place> places;            // the same order, then temporaries
+  size_t input_count = 0;
+
+ private:
+  SegmentBinder& owner_;
+  const Stage& stage_;
+  uint32_t index_;
+};
+
+class SegmentBinder {
+ public:
+  SegmentBinder(const BindContext& context, const SegmentRequest& request, BoundSegment& segment)
+      : context_(context), plan_(*context.plan), request_(request), function_(plan_.functions[request.function]),
+        segment_(segment), types_(plan_, request.function, segment.memory) {}
+
+  Result<bool> run() {   // false: stalled
+    MICA_TRY(bool moved, infer());
+    if (!moved) return false;
+    MICA_TRY_STATUS(find_live_out());
+    MICA_TRY(placement_, place_values(function_, types_, {segment_.first_stage, segment_.end_stage, segment_.live_out,
+                                                          context_.views, context_.in_place, context_.compose}));
+    for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s)
+      if (!placement_.skipped[s - segment_.first_stage]) MICA_TRY_STATUS(bind_stage(s));
+    MICA_TRY_STATUS(copy_known_outputs());
+    MICA_TRY_STATUS(lay_out());
+    return fill_values();
+  }
+
+ private:
+  friend class StageScope;
+  Result<bool> infer();
+  Status find_live_out();
+  Status bind_stage(uint32_t s);
+  Status gather_operands(const Stage& stage, StageScope& scope);
+  Result<bool> try_hook(const Stage& stage, uint32_t s, StageScope& scope);
+  Result<bool> retry_dense(const Stage& stage, uint32_t s, const StageScope& first);
+  Status add_reference(const Stage& stage, uint32_t s);
+  Status add_post_ops(const Stage& stage, uint32_t s, int done, const StageScope& scope);
+  Status copy_known_outputs();
+  Status lay_out();
+  Result<bool> fill_values();
+  Place place_of(uint32_t v) const;
+  Status add_copy(uint32_t s, const TensorView& from, Place from_place, const TensorView& to, Place to_place);
+  Status add_step(uint32_t s, const StepSpec& spec, std::span<const Place> operands);
+  Result<Place> temporary(uint32_t s, size_t bytes);
+  const RunDef* hook_of(const OpDef& op) const {
+    if (context_.reference_only) return nullptr;
+    return context_.find_run ? context_.find_run(context_.self, op) : find_row(all_run(), op.name);
+  }
+  template <class T>
+  Result<T*> take(size_t count = 1) {
+    void* place = segment_.memory.take(sizeof(T) * count, alignof(T) < 16 ? 16 : alignof(T));
+    if (!place) return out_of_memory();
+    return static_cast<T*>(place);
+  }
+
+  const BindContext& context_;
+  const Plan& plan_;
+  const SegmentRequest& request_;
+  const PlanFunction& function_;
+  BoundSegment& segment_;
+  FunctionTypes types_;
+  Placement placement_;
+  Vector<MemoryBlock> temporaries_;
+};
+
+Result<void*> StageScope::memory(size_t bytes) {
+  void* place = owner_.segment_.memory.take(bytes, kCacheLine);
+  if (!place) return out_of_memory();
+  return place;
+}
+
+Result<const void*> StageScope::packed(int input, const PackRequest& request) {
+  MICA_CHECK(has(input) && bound[static_cast<size_t>(input)].constant, kInternal, "operand {} has no contents to pack", input);
+  const uint32_t v = stage_.inputs[static_cast<size_t>(input)];
+  if (owner_.function_.values[v].kind == ValueKind::kConstant) return owner_.context_.packs->packed(owner_.function_.values[v].constant, request);
+  MICA_TRY(void* to, memory(request.bytes));
+  request.pack(bound[static_cast<size_t>(input)].view, to, request.context);
+  return static_cast<const void*>(to);
+}
+
+Result<int> StageScope::temporary(size_t bytes) {
+  MICA_TRY(Place place, owner_.temporary(index_, bytes));
+  MICA_TRY_STATUS(places.push_back(place));
+  return static_cast<int>(places.size() - 1);
+}
+
+Status StageScope::add(const StepSpec& step) { return owner_.add_step(index_, step, places); }
+
+Result<bool> SegmentBinder::infer() {
+  MICA_TRY_STATUS(types_.begin());
+  for (uint32_t v = 0; v < request_.live.size(); ++v)
+    if (request_.live[v].present) types_.value(v) = request_.live[v];
+  segment_.first_stage = request_.first_stage;
+  uint32_t s = request_.first_stage;
+  for (; s < function_.stages.size(); ++s) {
+    const bool first = s == request_.first_stage;
+    MICA_TRY_STATUS(types_.infer_stage(s, !first || request_.mode == SegmentMode::kShapes));
+    if (types_.settled(s)) continue;
+    if (first && request_.mode != SegmentMode::kDynamic) return false;
+    if (first) ++s;   // this stage's reference finds the shape
+    break;
+  }
+  segment_.end_stage = s;
+  segment_.ends_function = s == function_.stages.size();
+  return true;
+}
+
+Status SegmentBinder::find_live_out() {
+  Vector<bool> made, wanted;
+  MICA_TRY_STATUS(made.resize(function_.values.size()));
+  MICA_TRY_STATUS(wanted.resize(function_.values.size()));
+  for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s)
+    for (uint32_t v : function_.stages[s].outputs)
+      if (v != kNoIndex) made[v] = true;
+  for (uint32_t s = segment_.end_stage; s < function_.stages.size(); ++s)
+    for (uint32_t v : function_.stages[s].inputs)
+      if (v != kNoIndex) wanted[v] = true;
+  for (uint32_t v : function_.outputs) wanted[v] = true;
+  for (uint32_t v = 0; v < made.size(); ++v)
+    if (made[v] && wanted[v]) MICA_TRY_STATUS(segment_.live_out.push_back(v));
+  return {};
+}
+
+Place SegmentBinder::place_of(uint32_t v) const {
+  const Placed& placed = placement_.values[v];
+  switch (placed.kind) {
+    case Placed::Kind::kBlock: return {kBlockPlace + static_cast<uint32_t>(placed.block), placed.offset};
+    case Placed::Kind::kSlot: return {kBaseFirstSlot + placed.slot, placed.offset};
+    case Placed::Kind::kDynamic: return {kBaseFirstSlot + v, 0};
+    default: return {kBaseAbsolute, static_cast<int64_t>(reinterpret_cast<intptr_t>(placed.view.data))};
+  }
+}
+
+Result<Place> SegmentBinder::temporary(uint32_t s, size_t bytes) {
+  MemoryBlock block;
+  block.bytes = bytes;
+  block.first = block.last = s;
+  MICA_TRY_STATUS(temporaries_.push_back(block));
+  return Place{kTemporary + static_cast<uint32_t>(temporaries_.size() - 1), 0};
+}
+
+Status SegmentBinder::add_step(uint32_t s, const StepSpec& spec, std::span<const Place> operands) {
+  BoundStep step;
+  step.kernel = spec.kernel;
+  step.arguments = spec.arguments;
+  step.check = spec.check;
+  step.tasks = spec.tasks;
+  step.work = spec.work;
+  step.scratch_bytes = round_up(spec.scratch_bytes, kCacheLine);
+  step.stage = s;
+  step.name = spec.name;
+  MICA_TRY(Place* places, take<Place>(operands.size()));
+  std::copy(operands.begin(), operands.end(), places);
+  step.operands = places;
+  step.operand_count = static_cast<uint32_t>(operands.size());
+  segment_.max_operands = std::max(segment_.max_operands, step.operand_count);
+  segment_.scratch_bytes = std::max(segment_.scratch_bytes, step.scratch_bytes);
+  return segment_.steps.push_back(step);
+}
+
+Status SegmentBinder::gather_operands(const Stage& stage, StageScope& scope) {
+  const auto add = [&](uint32_t v) -> Status {
+    BoundOperand operand;
+    Place place;
+    if (v != kNoIndex) {
+      const Placed& placed = placement_.values[v];
+      operand.present = true;
+      operand.constant = placed.kind == Placed::Kind::kConstant;
+      operand.view = placed.view;
+      place = place_of(v);
+    }
+    MICA_TRY_STATUS(scope.bound.push_back(operand));
+    return scope.places.push_back(place);
+  };
+  for (uint32_t v : stage.inputs) MICA_TRY_STATUS(add(v));
+  for (uint32_t v : stage.outputs) MICA_TRY_STATUS(add(v));
+  scope.input_count = stage.inputs.size();
+  scope.inputs = {scope.bound.data(), scope.input_count};
+  scope.outputs = {scope.bound.data() + scope.input_count, stage.outputs.size()};
+  scope.attributes_blob = stage.attributes.data();
+  scope.epilogue = stage.epilogue;
+  scope.machine = context_.machine;
+  scope.exact = context_.exact;
+  scope.low_memory = context_.low_memory;
+  return {};
+}
+
+Result<bool> SegmentBinder::try_hook(const Stage& stage, uint32_t s, StageScope& scope) {
+  const RunDef* hook = hook_of(*stage.op);
+  if (!hook) return false;
+  for (uint32_t v : stage.inputs)
+    if (v != kNoIndex && !types_.value(v).type.is_tensor()) return false;
+  for (uint32_t v : stage.outputs)
+    if (v != kNoIndex && (!types_.value(v).type.is_tensor() || !types_.value(v).type.shape.fixed())) return false;
+  const size_t steps = segment_.steps.size();
+  MICA_TRY(bool handled, hook->bind(scope));
+  if (!handled) {
+    while (segment_.steps.size() > steps) segment_.steps.pop_back();
+    return false;
+  }
+  MICA_TRY_STATUS(add_post_ops(stage, s, scope.epilogue_done, scope));
+  return true;
+}
+
+bool is_dense_source(const TensorView& view) { return view.contiguous(); }
+
+// Kernels that do not take a permuted or pitched operand may take a dense copy of it.
+Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const StageScope& first) {
+  StageScope scope(*this, stage, s);
+  MICA_TRY_STATUS(gather_operands(stage, scope));
+  bool any = false;
+  Vector<std::pair<size_t, TensorView>> results;   // outputs to be copied back
+  const size_t steps = segment_.steps.size();
+  for (size_t i = 0; i < scope.bound.size(); ++i) {
+    BoundOperand& operand = scope.bound[i];
+    if (!operand.present || is_dense_source(operand.view) || (operand.constant && !operand.view.data)) continue;
+    any = true;
+    TensorView dense = operand.view;
+    set_dense_strides(dense);
+    MICA_TRY(Place place, temporary(s, static_cast<size_t>(dense_bytes(dense.dtype, dense.shape()))));
+    if (i < scope.input_count) MICA_TRY_STATUS(add_copy(s, operand.view, scope.places[i], dense, place));
+    else MICA_TRY_STATUS(results.push_back({i, operand.view}));
+    dense.data = nullptr;
+    operand.constant = false;
+    operand.view = dense;
+    scope.places[i] = place;
+  }
+  if (!any) return false;
+  const StageScope& original = first;
+  MICA_TRY(bool handled, try_hook(stage, s, scope));
+  if (!handled) {
+    while (segment_.steps.size() > steps) segment_.steps.pop_back();
+    return false;
+  }
+  for (const auto& [i, view] : results) MICA_TRY_STATUS(add_copy(s, scope.bound[i].view, scope.places[i], view, original.places[i]));
+  return true;
+}
+
+Status SegmentBinder::add_copy(uint32_t s, const TensorView& from, Place from_place, const TensorView& to, Place to_place) {
+  MICA_TRY(CopyArguments* args, take<CopyArguments>());
+  new (args) CopyArguments{from, to};
+  const Place operands[] = {from_place, to_place};
+  return add_step(s, {.kernel = run_copy, .arguments = args, .work = static_cast<double>(from.count()), .name = "copy"}, operands);
+}
+
+Status SegmentBinder::bind_stage(uint32_t s) {
+  const Stage& stage = function_.stages[s];
+  StageScope scope(*this, stage, s);
+  MICA_TRY_STATUS(gather_operands(stage, scope));
+  MICA_TRY(bool handled, try_hook(stage, s, scope));
+  if (handled) return {};
+  if (!context_.reference_only) {
+    MICA_TRY(bool again, retry_dense(stage, s, scope));
+    if (again) return {};
+  }
+  MICA_TRY_STATUS(add_reference(stage, s));
+  return add_post_ops(stage, s, 0, scope);
+}
+
+Status SegmentBinder::add_reference(const Stage& stage, uint32_t s) {
+  MICA_CHECK(stage.op->reference, kUnsupportedOperator, "operator `{}` has no kernel for these operands and no reference", stage.op->name);
+  for (uint32_t v : stage.inputs)   // packed weights are needed plain
+    if (v != kNoIndex && function_.values[v].kind == ValueKind::kConstant && !placement_.values[v].view.data) {
+      MICA_TRY(const void* plain, context_.packs->plain(function_.values[v].constant));
+      placement_.values[v].view.data = const_cast<void*>(plain);
+    }
+  MICA_TRY(ReferenceArguments* args, take<ReferenceArguments>());
+  size_t own = stage.inputs.size();
+  for (int i = 0; i < stage.epilogue.count; ++i) own -= stage.epilogue.ops[i].operand >= 0;
+  *args = {stage.op, stage.attributes.data(), stage.inputs.data(), static_cast<uint32_t>(own), stage.outputs.data(),
+           static_cast<uint32_t>(stage.outputs.size()), stage.functions.data(), static_cast<uint32_t>(stage.functions.size())};
+  MICA_TRY_STATUS(add_step(s, {.name = "reference"}, {}));
+  segment_.steps.back().reference = args;
+  return {};
+}
+
+Status SegmentBinder::add_post_ops(const Stage& stage, uint32_t s, int done, const StageScope& scope) {
+  for (int i = done; i < stage.epilogue.count; ++i) {
+    const PostOp& op = stage.epilogue.ops[i];
+    MICA_TRY(PostOpArguments* args, take<PostOpArguments>());
+    new (args) PostOpArguments();
+    args->op = op;
+    args->result = scope.output(0).view;
+    Place operands[2] = {scope.places[scope.input_count], {}};
+    if (op.operand >= 0) {
+      args->second = scope.inputs[static_cast<size_t>(op.operand)].view;
+      operands[1] = scope.places[static_cast<size_t>(op.operand)];
+    }
+    MICA_TRY_STATUS(add_step(s, {.kernel = run_post_op, .arguments = args, .work = static_cast<double>(args->result.count()), .name = "post_op"}, operands));
+  }
+  return {};
+}
+
+// Live values whose contents are known at bind still have to stand in their slots.
+Status SegmentBinder::copy_known_outputs() {
+  for (uint32_t v : segment_.live_out) {
+    Placed& placed = placement_.values[v];
+    if (placed.kind != Placed::Kind::kConstant || !placed.view.data) continue;
+    TensorView dense = placed.view;
+    set_dense_strides(dense);
+    const uint32_t s = segment_.end_stage ? segment_.end_stage - 1 : 0;
+    MICA_TRY_STATUS(add_copy(s, placed.view, place_of(v), dense, {kBaseFirstSlot + v, 0}));
+    placed.kind = Placed::Kind::kSlot;
+    placed.slot = v;
+    placed.view = dense;
+    placed.view.data = nullptr;
+  }
+  return {};
+}
+
+Status SegmentBinder::lay_out() {
+  Vector<MemoryBlock> blocks;
+  for (const Block& block : placement_.blocks) {
+    MICA_CHECK(block.bytes >= 0, kBadShape, "a tensor is larger than the address space");
+    MemoryBlock memory;
+    memory.bytes = static_cast<size_t>(block.bytes);
+    memory.first = block.first;
+    memory.last = block.last;
+    MICA_TRY_STATUS(blocks.push_back(memory));
+  }
+  for (const MemoryBlock& block : temporaries_) MICA_TRY_STATUS(blocks.push_back(block));
+  MICA_TRY(segment_.arena_bytes, plan_memory(blocks));
+  segment_.arena_bound = live_bound(blocks);
+  const auto resolve = [&](Place& place) {
+    if (place.base < kBlockPlace) return;
+    const size_t index = place.base >= kTemporary ? placement_.blocks.size() + (place.base - kTemporary) : place.base - kBlockPlace;
+    place = {kBaseArena, place.offset + static_cast<int64_t>(blocks[index].offset)};
+  };
+  for (BoundStep& step : segment_.steps)
+    for (uint32_t i = 0; i < step.operand_count; ++i) resolve(const_cast<Place*>(step.operands)[i]);
+  MICA_TRY_STATUS(segment_.values.resize(function_.values.size()));
+  for (uint32_t v = 0; v < function_.values.size(); ++v) {
+    segment_.values[v].place = place_of(v);
+    resolve(segment_.values[v].place);
+  }
+  return {};
+}
+
+Result<bool> SegmentBinder::fill_values() {
+  for (uint32_t v = 0; v < function_.values.size(); ++v) {
+    const Placed& placed = placement_.values[v];
+    BoundValue& value = segment_.values[v];
+    value.present = placed.kind != Placed::Kind::kNone;
+    value.constant = placed.kind == Placed::Kind::kConstant;
+    value.object = placed.kind == Placed::Kind::kObject;
+    value.dynamic = placed.kind == Placed::Kind::kDynamic;
+    value.type = types_.value(v).type;
+    value.view = placed.view;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<SegmentResult> bind_segment(const BindContext& context, const SegmentRequest& request) {
+  void* place = allocate(sizeof(BoundSegment));
+  if (!place) return out_of_memory();
+  auto* segment = new (place) BoundSegment();
+  Result<bool> done = SegmentBinder(context, request, *segment).run();
+  if (done.ok() && *done) return SegmentResult{segment, false};
+  destroy_segment(segment);
+  if (!done.ok()) return done.take_error();
+  return SegmentResult{nullptr, true};
+}
+
+void destroy_segment(BoundSegment* segment) {
+  if (!segment) return;
+  segment->~BoundSegment();
+  deallocate(segment);
+}
+
+}  // namespace mica

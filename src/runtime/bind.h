@@ -1,0 +1,53 @@
+// Plan + machine + shapes → steps. Pure: the same inputs give the same steps; nothing of a session enters.
+#pragma once
+#include "runtime/place.h"
+
+namespace mica {
+
+// Packed forms of the plan's constants, made once and shared by all sessions of a model.
+class PackCache {
+ public:
+  // Constant `index` in the requested form. Thread-safe.
+  virtual Result<const void*> packed(uint32_t index, const PackRequest& request) = 0;
+  // Its plain, dense form, whatever the plan stores.
+  virtual Result<const void*> plain(uint32_t index) = 0;
+
+ protected:
+  ~PackCache() = default;
+};
+
+struct BindContext {
+  const Plan* plan = nullptr;
+  const Machine* machine = nullptr;
+  PackCache* packs = nullptr;
+  bool exact = false;
+  bool low_memory = false;
+  bool reference_only = false;   // no hooks: what `compare` holds kernels against
+  bool views = true, in_place = true, compose = true;
+  // The hook of an operator; operators handed to a Context come before built-in ones.
+  const RunDef* (*find_run)(const void* self, const OpDef& op) = nullptr;
+  const void* self = nullptr;
+};
+
+// How the first stage of a segment gets its results' shapes.
+enum class SegmentMode : uint8_t {
+  kShapes,     // from its operands' shapes
+  kContents,   // from its operands' contents, which are part of the key
+  kDynamic,    // nobody knows before it ran
+};
+
+struct SegmentRequest {
+  uint32_t function = 0, first_stage = 0;
+  SegmentMode mode = SegmentMode::kShapes;
+  // By value of the function: type (fixed shape), and contents for kContents; not present where not available yet.
+  std::span<const InferValue> live;
+};
+
+struct SegmentResult {
+  BoundSegment* segment = nullptr;   // owned by the caller (release with destroy_segment); null when `stalled`
+  bool stalled = false;              // the mode is not enough for the first stage: ask again with the next one
+};
+Result<SegmentResult> bind_segment(const BindContext& context, const SegmentRequest& request);
+void destroy_segment(BoundSegment* segment);
+
+}  // namespace mica

@@ -1,0 +1,304 @@
+#include "runtime/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/os.h"
+#include "base/threads.h"
+#include "runtime/reference_run.h"
+
+namespace mica {
+namespace {
+
+// Below this many multiply-adds (a few microseconds) waking another worker costs more than it gives.
+constexpr double kInlineWork = 40000;
+
+const RunDef* find_built_in_run(const void* self, const OpDef& op) {
+  const auto& context = *static_cast<const Context*>(self);
+  for (const auto& row : context.operators)
+    if (row.definition == &op) return nullptr;   // a caller's operator brings its own computation
+  return find_row(all_run(), op.name);
+}
+
+}  // namespace
+
+Status check_stop(const RunControl& control) {
+  if (control.cancel && control.cancel->load(std::memory_order_relaxed)) return error(Code::kCancelled, "the run was cancelled");
+  if (control.deadline_ns && monotonic_ns() > control.deadline_ns) return error(Code::kDeadline, "the run missed its deadline");
+  return {};
+}
+
+Executor::~Executor() {
+  for (Site* site : sites_) {
+    for (BoundSegment* segment : site->segments) destroy_segment(segment);
+    site->~Site();
+    deallocate(site);
+  }
+  for (Frame* frame : frames_) Frame::destroy(frame);
+}
+
+Status Executor::charge(size_t more) {
+  MICA_CHECK(more <= options_.memory_cap && held_ <= options_.memory_cap - more, kMemoryCap,
+             "the session needs {} bytes more than it holds ({}) and its cap is {}", more, held_, options_.memory_cap);
+  held_ += more;
+  return {};
+}
+
+Result<Frame*> Executor::frame_for(uint32_t function, int depth) {
+  for (size_t i = 0; i < frames_.size(); ++i)
+    if (frames_[i]->function == function && frame_depths_[i] == depth) return frames_[i];
+  MICA_TRY(Frame* frame, Frame::create(model_.plan().functions[function], function));
+  Status status = frames_.push_back(frame);
+  if (!status.ok()) {
+    Frame::destroy(frame);
+    return status.take_error();
+  }
+  MICA_TRY_STATUS(frame_depths_.push_back(depth));
+  return frame;
+}
+
+Result<Frame*> Executor::main_frame() { return frame_for(0, 0); }
+
+Result<Executor::Site*> Executor::site(uint32_t function, uint32_t first_stage) {
+  for (Site* site : sites_)
+    if (site->function == function && site->first_stage == first_stage) return site;
+  void* place = allocate(sizeof(Site));
+  if (!place) return out_of_memory();
+  auto* made = new (place) Site();
+  made->function = function;
+  made->first_stage = first_stage;
+  if (Status status = sites_.push_back(made); !status.ok()) {
+    made->~Site();
+    deallocate(made);
+    return status.take_error();
+  }
+  // What later stages read and nobody from here on makes.
+  const PlanFunction& plan = model_.plan().functions[function];
+  Vector<bool> seen;
+  MICA_TRY_STATUS(seen.resize(plan.values.size()));
+  for (uint32_t s = first_stage; s < plan.stages.size(); ++s) {
+    for (uint32_t v : plan.stages[s].inputs)
+      if (v != kNoIndex && !seen[v] && plan.values[v].kind != ValueKind::kConstant) {
+        seen[v] = true;
+        MICA_TRY_STATUS(made->live_in.push_back(v));
+      }
+    for (uint32_t v : plan.stages[s].outputs)
+      if (v != kNoIndex) seen[v] = true;
+  }
+  return made;
+}
+
+Status Executor::make_key(const Frame& frame, const Site& site, Vector<int64_t>& key) {
+  const PlanFunction& plan = model_.plan().functions[site.function];
+  key.clear();
+  for (uint32_t v : site.live_in) {
+    if (!plan.values[v].type.is_tensor()) continue;
+    MICA_TRY_STATUS(key.push_back(frame.views[v].rank));
+    MICA_TRY_STATUS(key.append(frame.views[v].shape()));
+  }
+  if (site.mode != SegmentMode::kContents) return {};
+  for (uint32_t v : plan.stages[site.first_stage].inputs) {
+    if (v == kNoIndex || plan.values[v].kind == ValueKind::kConstant || !plan.values[v].type.is_tensor()) continue;
+    const TensorView& view = frame.views[v];
+    if (view.count() > kMaxKnownElements || view.dtype == DType::kString) continue;
+    const Elements elements(view);
+    const bool integers = is_integer(view.dtype) || view.dtype == DType::kBool;
+    for (int64_t i = 0, n = view.count(); i < n; ++i) {
+      int64_t bits = integers ? elements.integer(i) : 0;
+      if (!integers) { const double number = elements.number(i); std::memcpy(&bits, &number, sizeof bits); }
+      MICA_TRY_STATUS(key.push_back(bits));
+    }
+  }
+  return {};
+}
+
+Result<BoundSegment*> Executor::segment_for(Frame& frame, Site& site) {
+  for (;;) {
+    MICA_TRY_STATUS(make_key(frame, site, key_));
+    for (BoundSegment* segment : site.segments)
+      if (std::ranges::equal(segment->key, key_)) { segment->last_use = ++clock_; return segment; }
+    MICA_TRY(BoundSegment* segment, bind(frame, site));
+    if (segment) return segment;
+    // The mode is not enough here: the next one, for good (segments of other modes would never be found again).
+    MICA_CHECK(site.mode != SegmentMode::kDynamic, kInternal, "a stage cannot be bound");
+    site.mode = site.mode == SegmentMode::kShapes ? SegmentMode::kContents : SegmentMode::kDynamic;
+    for (BoundSegment* old : site.segments) destroy_segment(old);
+    site.segments.clear();
+  }
+}
+
+Result<BoundSegment*> Executor::bind(Frame& frame, Site& site) {
+  const PlanFunction& plan = model_.plan().functions[site.function];
+  Vector<InferValue> live;
+  MICA_TRY_STATUS(live.resize(plan.values.size()));
+  for (uint32_t v : site.live_in) {
+    live[v].present = true;
+    live[v].type = plan.values[v].type;
+    if (live[v].type.is_tensor()) live[v].type.shape = frame.views[v].to_shape();
+  }
+  if (site.mode == SegmentMode::kContents)
+    for (uint32_t v : plan.stages[site.first_stage].inputs)
+      if (v != kNoIndex && live[v].present && live[v].type.is_tensor() && frame.views[v].count() <= kMaxKnownElements)
+        live[v].constant = &frame.views[v];
+  BindContext context;
+  context.plan = &model_.plan();
+  context.machine = &model_.context().machine;
+  context.packs = &model_;
+  context.exact = options_.exact;
+  context.low_memory = options_.low_memory;
+  context.reference_only = options_.reference_only;
+  context.views = options_.views;
+  context.in_place = options_.in_place;
+  context.compose = options_.compose;
+  context.find_run = find_built_in_run;
+  context.self = &model_.context();
+  MICA_TRY(SegmentResult result, bind_segment(context, {site.function, site.first_stage, site.mode, live}));
+  if (result.stalled) return static_cast<BoundSegment*>(nullptr);
+  ++binds_;
+  result.segment->last_use = ++clock_;
+  Status status = result.segment->key.assign(key_);
+  if (status.ok() && static_cast<int>(site.segments.size()) >= options_.cached_segments) {
+    auto oldest = std::ranges::min_element(site.segments, {}, &BoundSegment::last_use);
+    destroy_segment(*oldest);
+    *oldest = result.segment;
+  } else if (status.ok()) {
+    status = site.segments.push_back(result.segment);
+  }
+  if (!status.ok()) {
+    destroy_segment(result.segment);
+    return status.take_error();
+  }
+  return result.segment;
+}
+
+// Memory for a segment: arena, scratch, and slots of what it leaves behind.
+Status Executor::ready(Frame& frame, const BoundSegment& segment) {
+  const auto grow = [&](Buffer& buffer, size_t bytes) -> Status {
+    if (bytes <= buffer.size()) return {};
+    MICA_TRY_STATUS(charge(bytes - buffer.size()));
+    return buffer.ensure(bytes);
+  };
+  MICA_TRY_STATUS(grow(frame.arena, segment.arena_bytes));
+  frame.bases[kBaseArena] = frame.arena.data();
+  for (uint32_t v : segment.live_out) {
+    const BoundValue& value = segment.values[v];
+    if (value.object || value.dynamic) continue;
+    frame.views[v] = value.view;
+    if (!frame.bases[kBaseFirstSlot + v] || frame.bases[kBaseFirstSlot + v] == frame.slots[v].data()) {
+      MICA_TRY_STATUS(grow(frame.slots[v], static_cast<size_t>(dense_bytes(value.view.dtype, value.view.shape()))));
+      frame.bases[kBaseFirstSlot + v] = frame.slots[v].data();
+    }
+    frame.views[v].data = frame.bases[kBaseFirstSlot + v];
+  }
+  const int workers = model_.context().threads ? model_.context().threads->size() : 1;
+  MICA_TRY_STATUS(grow(scratch_, segment.scratch_bytes * static_cast<size_t>(workers)));
+  if (operands_.size() < segment.max_operands) MICA_TRY_STATUS(operands_.resize(segment.max_operands));
+  return {};
+}
+
+Status Executor::prepare(Frame& frame) {
+  MICA_TRY(Site* first, site(frame.function, 0));
+  MICA_TRY(BoundSegment* segment, segment_for(frame, *first));
+  arena_bytes_ = segment->arena_bytes;
+  arena_bound_ = segment->arena_bound;
+  last_segment_ = segment;
+  return ready(frame, *segment);
+}
+
+Status Executor::run(Frame& frame, int depth, const RunControl& control) {
+  MICA_CHECK(depth < kMaxCallDepth, kDepth, "functions call each other deeper than {}", kMaxCallDepth);
+  uint32_t stage = 0;
+  const auto stages = static_cast<uint32_t>(model_.plan().functions[frame.function].stages.size());
+  do {
+    MICA_TRY(Site* place, site(frame.function, stage));
+    MICA_TRY(BoundSegment* segment, segment_for(frame, *place));
+    MICA_TRY_STATUS(ready(frame, *segment));
+    if (depth == 0 && stage == 0) {
+      arena_bytes_ = segment->arena_bytes;
+      arena_bound_ = segment->arena_bound;
+      last_segment_ = segment;
+    }
+    MICA_TRY_STATUS(run_segment(frame, *segment, depth, control));
+    MICA_CHECK(segment->end_stage > stage || stages == 0 || segment->ends_function, kInternal, "a segment makes no progress");
+    stage = segment->end_stage;
+  } while (stage < stages);
+  return {};
+}
+
+Status Executor::run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control) {
+  const bool watch = depth == 0 && stage_fn_ != nullptr;
+  int64_t begin = watch ? monotonic_ns() : 0;
+  for (size_t i = 0; i < segment.steps.size(); ++i) {
+    const BoundStep& step = segment.steps[i];
+    MICA_TRY_STATUS(check_stop(control));
+    if (step.reference) {
+      if (Status status = run_reference(frame, segment, step, depth, control); !status.ok())
+        return status.take_error().at(model_.plan().name(model_.plan().functions[frame.function].stages[step.stage].name));
+    } else {
+      for (uint32_t k = 0; k < step.operand_count; ++k) {
+        const Place& place = step.operands[k];
+        operands_[k] = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset) : static_cast<char*>(frame.bases[place.base]) + place.offset;
+      }
+      if (step.check) MICA_TRY_STATUS(step.check(step.arguments, operands_.data()));
+      launch(step, operands_.data());
+    }
+    if (watch && (i + 1 == segment.steps.size() || segment.steps[i + 1].stage != step.stage)) {
+      MICA_TRY_STATUS(report(frame, segment, step, begin));
+      begin = monotonic_ns();
+    }
+  }
+  return {};
+}
+
+void Executor::launch(const BoundStep& step, void* const* operands) {
+  struct Launch { const BoundStep* step; void* const* operands; char* scratch; };
+  const Launch context{&step, operands, static_cast<char*>(scratch_.data())};
+  const auto run = [](const void* c, int64_t begin, int64_t end, int worker) {
+    const auto& l = *static_cast<const Launch*>(c);
+    l.step->kernel(l.step->arguments, l.operands, {begin, end, worker, l.scratch + static_cast<size_t>(worker) * l.step->scratch_bytes});
+  };
+  Threads* threads = model_.context().threads;
+  if (!threads || threads->size() == 1 || step.tasks <= 1 || step.work < kInlineWork) {
+    if (step.tasks > 0) run(&context, 0, step.tasks, 0);
+  } else {
+    threads->run(run, &context, step.tasks, 1);
+  }
+}
+
+Status Executor::report(Frame& frame, const BoundSegment& segment, const BoundStep& step, int64_t begin_ns) {
+  const Plan& plan = model_.plan();
+  const Stage& stage = plan.functions[frame.function].stages[step.stage];
+  constexpr size_t kMost = 64;
+  TensorView views[kMost];
+  std::string_view names[kMost];
+  size_t n = 0;
+  for (uint32_t v : stage.outputs) {
+    if (v == kNoIndex || n == kMost || segment.values[v].object) continue;
+    const Place& place = segment.values[v].place;
+    views[n] = segment.values[v].dynamic ? frame.views[v] : segment.values[v].view;
+    views[n].data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset) : static_cast<char*>(frame.bases[place.base]) + place.offset;
+    names[n++] = plan.name(plan.functions[frame.function].values[v].name);
+  }
+  const StageEvent event{plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, monotonic_ns()};
+  if (!stage_fn_(stage_user_, event)) return error(Code::kCancelled, "the stage callback stopped the run");
+  return {};
+}
+
+Status Executor::run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth, const RunControl& control) {
+  ReferenceRun run(*this, frame, segment, *step.reference, {depth, control});
+  MICA_TRY_STATUS(run.begin());
+  Status status = step.reference->op->reference(run);
+  return status.ok() ? Status() : status.take_error().at(step.reference->op->name);
+}
+
+size_t Executor::memory_bytes() const {
+  size_t sum = scratch_.size() + temporary_.bytes() + text_.bytes();
+  for (const Frame* frame : frames_) {
+    sum += frame->arena.size();
+    for (const Buffer& slot : frame->slots) sum += slot.size();
+  }
+  return sum;
+}
+
+}  // namespace mica

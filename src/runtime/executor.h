@@ -1,0 +1,95 @@
+// Runs bound segments over frames. Not thread-safe: one per session.
+#pragma once
+#include <atomic>
+
+#include "runtime/frame.h"
+#include "runtime/model.h"
+
+namespace mica {
+
+// What stops a run early.
+struct RunControl {
+  const std::atomic<bool>* cancel = nullptr;
+  int64_t deadline_ns = 0;   // of the monotonic clock; 0: none
+};
+
+// Called behind each stage of the main function. Tensors are readable during the call only.
+struct StageEvent {
+  std::string_view name, op, kernel;
+  std::span<const TensorView> outputs;
+  std::span<const std::string_view> output_names;
+  int64_t begin_ns, end_ns;
+};
+using StageFn = bool (*)(void* user, const StageEvent& event);   // false stops the run as cancelled
+
+struct ExecutorOptions {
+  size_t memory_cap = SIZE_MAX;   // bytes of arenas, slots and scratch
+  int cached_segments = 32;       // per place in a function
+  bool exact = false, low_memory = false, reference_only = false;
+  bool views = true, in_place = true, compose = true;
+  const char* isa = nullptr;
+};
+
+class Executor {
+ public:
+  Executor(Model& model, const ExecutorOptions& options) : model_(model), options_(options) {}
+  Executor(const Executor&) = delete;
+  ~Executor();
+
+  Result<Frame*> main_frame();
+  // Operands of a call stand in the frame: views[v] and bases of input values, object_at for objects. Output values whose base is
+  // set (`caller_out`) are written there; the others get slots.
+  Status run(Frame& frame, int depth, const RunControl& control);
+  // Binds what can be bound from the input shapes in the frame and reserves memory, without running.
+  Status prepare(Frame& frame);
+  void set_stage_callback(StageFn fn, void* user) { stage_fn_ = fn; stage_user_ = user; }
+  void begin_run() { text_.reset(); }
+
+  size_t memory_bytes() const;                 // arenas, slots, scratch of all frames now held
+  size_t arena_bytes() const { return arena_bytes_; }
+  size_t arena_bound() const { return arena_bound_; }
+  uint64_t binds() const { return binds_; }    // segments bound so far
+  // The bound segments of the main function for the shapes last used; for inspection.
+  const BoundSegment* last_segment() const { return last_segment_; }
+
+ private:
+  friend class ReferenceRun;
+  struct Site {   // a place where segments of a function begin
+    uint32_t function = 0, first_stage = 0;
+    SegmentMode mode = SegmentMode::kShapes;
+    Vector<uint32_t> live_in;
+    Vector<BoundSegment*> segments;
+  };
+  Result<Site*> site(uint32_t function, uint32_t first_stage);
+  Result<BoundSegment*> segment_for(Frame& frame, Site& site);
+  Status make_key(const Frame& frame, const Site& site, Vector<int64_t>& key);
+  Result<BoundSegment*> bind(Frame& frame, Site& site);
+  Status ready(Frame& frame, const BoundSegment& segment);
+  Status run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control);
+  void launch(const BoundStep& step, void* const* operands);
+  Status run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth, const RunControl& control);
+  Status report(Frame& frame, const BoundSegment& segment, const BoundStep& step, int64_t begin_ns);
+  Result<Frame*> frame_for(uint32_t function, int depth);
+  Status charge(size_t more);
+
+  Model& model_;
+  ExecutorOptions options_;
+  Vector<Site*> sites_;
+  Vector<Frame*> frames_;           // by depth, one per function used there
+  Vector<int> frame_depths_;
+  Vector<void*> operands_;
+  Vector<int64_t> key_;
+  Buffer scratch_;
+  ReusablePool temporary_;          // of one reference call
+  ReusablePool text_;               // string elements of one run
+  StageFn stage_fn_ = nullptr;
+  void* stage_user_ = nullptr;
+  size_t arena_bytes_ = 0, arena_bound_ = 0, held_ = 0;
+  uint64_t binds_ = 0, clock_ = 0;
+  const BoundSegment* last_segment_ = nullptr;
+};
+
+// Errors kCancelled and kDeadline when `control` says so.
+Status check_stop(const RunControl& control);
+
+}  // namespace mica

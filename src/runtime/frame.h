@@ -1,0 +1,48 @@
+// The memory of one running function: arena, slots for values that outlive a segment, object slots.
+#pragma once
+#include "runtime/bound.h"
+
+namespace mica {
+
+// Memory that grows and is then kept, so that runs of the same shapes allocate nothing.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept { swap(other); return *this; }
+  ~Buffer() { deallocate(data_); }
+  Status ensure(size_t bytes);   // contents are lost when it grows
+  void* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  void swap(Buffer& other) { std::swap(data_, other.data_); std::swap(size_, other.size_); }
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Blocks that are used again after `reset`.
+class ReusablePool {
+ public:
+  void* take(size_t bytes);   // 64-byte aligned, not initialised; null when memory is short
+  void reset() { block_ = 0; used_ = 0; }
+  size_t bytes() const;
+
+ private:
+  Vector<Buffer> blocks_;
+  size_t block_ = 0, used_ = 0;
+};
+
+struct Frame {
+  uint32_t function = 0;
+  Buffer arena;
+  Vector<void*> bases;          // kBaseFirstSlot + value: where that value's slot is
+  Vector<Buffer> slots;         // by value, for those the caller gave no memory for
+  Vector<TensorView> views;     // by value: dims of what stands in a slot now (data: its address)
+  Vector<Object> objects;       // by value
+  Vector<Object*> object_at;    // by value: its object, here or the caller's
+  static Result<Frame*> create(const PlanFunction& function, uint32_t index);
+  static void destroy(Frame* frame);
+};
+
+}  // namespace mica

@@ -1,0 +1,39 @@
+#include "runtime/generic_steps.h"
+
+#include "types/tensor.h"
+
+namespace mica {
+
+void run_copy(const void* arguments, void* const* operands, const TaskRange&) {
+  const auto& args = *static_cast<const CopyArguments*>(arguments);
+  TensorView from = args.from, to = args.to;
+  from.data = operands[0];
+  to.data = operands[1];
+  if (!from.empty()) copy_elements(from, to);
+}
+
+void run_post_op(const void* arguments, void* const* operands, const TaskRange&) {
+  const auto& args = *static_cast<const PostOpArguments*>(arguments);
+  TensorView result = args.result, second = args.second;
+  result.data = operands[0];
+  second.data = operands[1];
+  if (result.empty()) return;
+  const Elements out(result), other(second);
+  int64_t index[kMaxRank] = {}, at[kMaxRank] = {};
+  const int shift = result.rank - second.rank;
+  const bool integers = is_integer(result.dtype) && has_int_form(args.op.function);
+  do {
+    for (int i = 0; i < second.rank; ++i) at[i] = second.dim(i) == 1 ? 0 : index[i + shift];
+    if (integers) {
+      int64_t x = out.integer_at(index), y = second.data ? other.integer_at(at) : 0;
+      if (args.op.swapped) std::swap(x, y);
+      out.set_integer_at(index, apply_int(args.op.function, x, y, kind_of(result.dtype) == NumberKind::kUnsigned));
+    } else {
+      double x = out.number_at(index), y = second.data ? other.number_at(at) : 0;
+      if (args.op.swapped) std::swap(x, y);
+      out.set_number_at(index, apply(args.op.function, x, y, args.op.a, args.op.b));
+    }
+  } while (next_index(index, result.shape()));
+}
+
+}  // namespace mica

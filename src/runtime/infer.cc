@@ -1,0 +1,110 @@
+#include "runtime/infer.h"
+
+#include <new>
+
+#include "types/evaluate.h"
+
+namespace mica {
+
+class FunctionTypes::Scope final : public InferScope {
+ public:
+  Scope(FunctionTypes& owner, const Stage& stage) : owner_(owner), stage_(stage) {}
+  Status infer_region(int region, std::span<const InferValue> in, std::span<InferValue> out) override {
+    MICA_CHECK(region < static_cast<int>(stage_.functions.size()), kInternal, "the stage has no region {}", region);
+    MICA_CHECK(owner_.depth_ < kMaxCallDepth, kDepth, "functions are nested deeper than {}", kMaxCallDepth);
+    FunctionTypes callee(owner_.plan_, stage_.functions[static_cast<size_t>(region)], owner_.pool_, owner_.depth_ + 1);
+    MICA_TRY_STATUS(callee.begin());
+    return callee.infer_all(in, out);
+  }
+  int regions() const override { return static_cast<int>(stage_.functions.size()); }
+  void* allocate(size_t bytes) override { return owner_.pool_.take(bytes, kCacheLine); }
+
+ private:
+  FunctionTypes& owner_;
+  const Stage& stage_;
+};
+
+Result<const TensorView*> constant_view(const PlanConstant& constant, Pool& pool) {
+  void* place = pool.take(sizeof(TensorView));
+  if (!place) return out_of_memory();
+  int64_t dims[kMaxRank];
+  for (int i = 0; i < constant.shape.rank; ++i) dims[i] = constant.shape[i].value();
+  void* data = constant.packing.kind == 0 ? const_cast<void*>(constant.data) : nullptr;
+  return new (place) TensorView(dense_view(data, constant.dtype, {dims, static_cast<size_t>(constant.shape.rank)}));
+}
+
+Status FunctionTypes::begin() {
+  MICA_TRY_STATUS(values_.resize(function_.values.size()));
+  for (size_t v = 0; v < values_.size(); ++v) {
+    const PlanValue& planned = function_.values[v];
+    InferValue& value = values_[v];
+    value.present = true;
+    value.type.kind = planned.type.kind;
+    value.type.of = planned.type.of;
+    value.type.dtype = planned.type.dtype;
+    value.type.key = planned.type.key;
+    if (planned.kind != ValueKind::kConstant) continue;
+    const PlanConstant& constant = plan_.constants[planned.constant];
+    value.type = Type::tensor(constant.dtype, constant.shape);
+    MICA_TRY(const TensorView* view, constant_view(constant, pool_));
+    if (view->data || view->empty()) value.constant = view;
+  }
+  return {};
+}
+
+Status FunctionTypes::infer_stage(uint32_t index, bool contents) {
+  const Stage& stage = function_.stages[index];
+  constexpr size_t kMany = 64;
+  InferValue small_in[kMany], small_out[kMany];
+  Vector<InferValue> large;
+  std::span<InferValue> in(small_in, stage.inputs.size()), out(small_out, stage.outputs.size());
+  if (stage.inputs.size() > kMany || stage.outputs.size() > kMany) {
+    MICA_TRY_STATUS(large.resize(stage.inputs.size() + stage.outputs.size()));
+    in = {large.data(), stage.inputs.size()};
+    out = {large.data() + stage.inputs.size(), stage.outputs.size()};
+  }
+  // Operands of the epilogue stand behind the operator's own and are not shown to it.
+  size_t own = stage.inputs.size();
+  for (int i = 0; i < stage.epilogue.count; ++i) own -= stage.epilogue.ops[i].operand >= 0;
+  for (size_t i = 0; i < own; ++i)
+    if (stage.inputs[i] != kNoIndex) in[i] = values_[stage.inputs[i]];
+  for (size_t i = 0; i < out.size(); ++i) out[i].present = stage.outputs[i] != kNoIndex;
+  Scope scope(*this, stage);
+  scope.inputs = in.first(own);
+  scope.outputs = out;
+  scope.attributes_blob = stage.attributes.data();
+  scope.table = &symbols_;
+  if (Status status = evaluate(*stage.op, scope, {.max_elements = contents ? kMaxKnownElements : -1}); !status.ok())
+    return status.take_error().at(plan_.name(stage.name)).at(stage.op->name);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (stage.outputs[i] != kNoIndex) {
+      values_[stage.outputs[i]] = out[i];
+      if (stage.epilogue.count) { values_[stage.outputs[i]].constant = nullptr; values_[stage.outputs[i]].has_values = false; }
+    }
+  return {};
+}
+
+bool FunctionTypes::settled(uint32_t index) const {
+  for (uint32_t v : function_.stages[index].outputs)
+    if (v != kNoIndex && values_[v].type.is_tensor() && !values_[v].type.shape.fixed()) return false;
+  return true;
+}
+
+Status FunctionTypes::infer_all(std::span<const InferValue> in, std::span<InferValue> out) {
+  MICA_CHECK(in.size() == function_.inputs.size(), kInternal, "a function takes {} operands, got {}", function_.inputs.size(), in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    values_[function_.inputs[i]] = in[i];
+    values_[function_.inputs[i]].present = true;
+  }
+  for (uint32_t s = 0; s < function_.stages.size(); ++s) MICA_TRY_STATUS(infer_stage(s));
+  for (size_t i = 0; i < out.size() && i < function_.outputs.size(); ++i) {
+    out[i] = values_[function_.outputs[i]];
+    // Symbols of this function's table mean nothing outside.
+    for (int d = 0; d < out[i].type.shape.rank; ++d)
+      if (!out[i].type.shape[d].is_fixed()) { out[i].type.shape = Shape(); break; }
+    if (!out[i].constant) { out[i].has_values = false; out[i].values = {}; }
+  }
+  return {};
+}
+
+}  // namespace mica

@@ -1,0 +1,38 @@
+// Types and small contents through a function of a plan, with the numbers of one binding.
+#pragma once
+#include "runtime/bound.h"
+
+namespace mica {
+
+inline constexpr int kMaxCallDepth = 64;
+
+// What is known of every value of one function; grows as stages are inferred.
+class FunctionTypes {
+ public:
+  FunctionTypes(const Plan& plan, uint32_t function, Pool& pool, int depth = 0)
+      : plan_(plan), function_(plan.functions[function]), pool_(pool), depth_(depth) {}
+  // Constants get their contents; everything else is unknown.
+  Status begin();
+  InferValue& value(uint32_t v) { return values_[v]; }
+  const InferValue& value(uint32_t v) const { return values_[v]; }
+  // `contents`: small results may be computed too.
+  Status infer_stage(uint32_t stage, bool contents = true);
+  // True when every wanted tensor output of the stage has a fixed shape.
+  bool settled(uint32_t stage) const;
+  // Infers all stages and returns the outputs' types; values whose shape stays unknown are left so.
+  Status infer_all(std::span<const InferValue> in, std::span<InferValue> out);
+
+ private:
+  class Scope;
+  const Plan& plan_;
+  const PlanFunction& function_;
+  Pool& pool_;
+  int depth_;
+  DimTable symbols_;            // for dimensions that stay unknown
+  Vector<InferValue> values_;
+};
+
+// The dense view of a constant's contents; `pool` keeps the view.
+Result<const TensorView*> constant_view(const PlanConstant& constant, Pool& pool);
+
+}  // namespace mica

@@ -1,0 +1,50 @@
+// A plan that sessions run: immutable, shared between threads. Owns packed forms of weights that the file does not hold.
+#pragma once
+#include <pthread.h>
+
+#include "runtime/bind.h"
+
+namespace mica {
+
+class Threads;
+
+// What sessions share: the machine, its workers, and operators added at run time. Outlives its models.
+struct Context {
+  Machine machine;
+  Threads* threads = nullptr;
+  // Operators of the caller's; searched before the built-in ones.
+  Vector<TableRow<OpDef>> operators;
+  const OpDef* find_operator(std::string_view name) const {
+    for (const auto& row : operators) if (row.name == name) return row.definition;
+    return find_op(name);
+  }
+};
+
+class Model final : public PackCache {
+ public:
+  // Takes the plan; `keep` (released by `release`) owns the bytes that its constants point into.
+  static Result<Model*> create(Context& context, Plan plan, void* keep, void (*release)(void*));
+  void retain();
+  void drop();   // the last one destroys it
+
+  const Plan& plan() const { return plan_; }
+  Context& context() const { return context_; }
+  Result<const void*> packed(uint32_t index, const PackRequest& request) override;
+  Result<const void*> plain(uint32_t index) override;
+  size_t packed_bytes() const { return packed_bytes_; }
+
+ private:
+  Model(Context& context, Plan plan) : context_(context), plan_(std::move(plan)) {}
+  ~Model();
+  struct Packed { uint32_t constant; PackKey key; void* data; };
+  Context& context_;
+  Plan plan_;
+  void* keep_ = nullptr;
+  void (*release_)(void*) = nullptr;
+  int references_ = 1;
+  mutable pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  Vector<Packed> packed_;
+  size_t packed_bytes_ = 0;
+};
+
+}  // namespace mica

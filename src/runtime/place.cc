@@ -1,0 +1,306 @@
+#include "runtime/place.h"
+
+#include <algorithm>
+
+namespace mica {
+namespace {
+
+// Views are computed on addresses; a made-up base stands for memory that has none yet.
+char* const kBase = reinterpret_cast<char*>(uintptr_t{1} << 44);
+
+class ViewScope final : public RunScope {
+ public:
+  Status allocate_output(int, std::span<const int64_t>) override { return out_of_memory(); }
+  Status adopt_output(int, OwnedTensor) override { return out_of_memory(); }
+  Result<void*> allocate(size_t) override { return out_of_memory(); }
+  Result<StringRef> keep(std::string_view) override { return out_of_memory(); }
+  Status call(int, std::span<const RunValue>, std::span<CallResult>) override { return out_of_memory(); }
+  Status check_stop() override { return {}; }
+};
+
+class Placer {
+ public:
+  Placer(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options)
+      : function_(function), types_(types), options_(options) {}
+  Result<Placement> run() {
+    MICA_TRY_STATUS(prepare());
+    if (options_.compose)
+      for (uint32_t s = options_.end_stage; s-- > options_.first_stage;) MICA_TRY_STATUS(compose(s));
+    for (uint32_t s = options_.first_stage; s < options_.end_stage; ++s) MICA_TRY_STATUS(place_stage(s));
+    for (size_t v = 0; v < out_.values.size(); ++v) finish_lifetime(static_cast<uint32_t>(v));
+    return std::move(out_);
+  }
+
+ private:
+  using Kind = Placed::Kind;
+  Placed& at(uint32_t v) { return out_.values[v]; }
+  bool skipped(uint32_t s) const { return out_.skipped[s - options_.first_stage]; }
+
+  Status prepare() {
+    const size_t n = function_.values.size();
+    MICA_TRY_STATUS(out_.values.resize(n));
+    MICA_TRY_STATUS(out_.skipped.resize(options_.end_stage - options_.first_stage));
+    MICA_TRY_STATUS(last_use_.resize(n));
+    MICA_TRY_STATUS(uses_.resize(n));
+    MICA_TRY_STATUS(producer_.resize(n));
+    MICA_TRY_STATUS(wanted_.resize(n));
+    for (uint32_t& p : producer_) p = kNoIndex;
+    for (uint32_t v : options_.live_out) wanted_[v] = true;
+    for (uint32_t v = 0; v < n; ++v) MICA_TRY_STATUS(place_known(v));
+    for (uint32_t s = options_.first_stage; s < options_.end_stage; ++s) {
+      const Stage& stage = function_.stages[s];
+      out_.skipped[s - options_.first_stage] = all_known(stage);
+      for (uint32_t v : stage.outputs)
+        if (v != kNoIndex) producer_[v] = s;
+      if (skipped(s)) continue;
+      for (uint32_t v : stage.inputs)
+        if (v != kNoIndex) { last_use_[v] = s; ++uses_[v]; }
+    }
+    // What this segment does not make and does not know comes from the frame.
+    for (uint32_t v = 0; v < n; ++v) {
+      const InferValue& known = types_.value(v);
+      if (producer_[v] != kNoIndex || at(v).kind != Kind::kNone || !known.present) continue;
+      if (!known.type.is_tensor()) { at(v).kind = Kind::kObject; continue; }
+      if (!known.type.shape.fixed()) continue;
+      at(v).kind = Kind::kSlot;
+      at(v).slot = v;
+      at(v).view = shape_view(known.type);
+    }
+    return {};
+  }
+
+  Status place_known(uint32_t v) {
+    const InferValue& known = types_.value(v);
+    if (known.constant) {
+      at(v).kind = Kind::kConstant;
+      at(v).view = *known.constant;
+    } else if (function_.values[v].kind == ValueKind::kConstant) {   // packed: only its type is there to see
+      at(v).kind = Kind::kConstant;
+      at(v).view = shape_view(known.type);
+    }
+    return {};
+  }
+
+  bool all_known(const Stage& stage) const {
+    for (uint32_t v : stage.outputs)
+      if (v != kNoIndex && !types_.value(v).constant) return false;
+    return true;
+  }
+
+  static TensorView shape_view(const Type& type) {
+    TensorView view;
+    view.dtype = type.dtype;
+    view.rank = type.shape.rank;
+    for (int i = 0; i < view.rank; ++i) view.dims[static_cast<size_t>(i)] = type.shape[i].value();
+    set_dense_strides(view);
+    return view;
+  }
+
+  // A fresh view of value v in the order that the plan chose for it.
+  TensorView ordered_view(uint32_t v) const {
+    TensorView view = shape_view(types_.value(v).type);
+    set_order(view, function_.values[v].channels_last && !wanted_[v]);
+    return view;
+  }
+
+  Status own_block(uint32_t v, uint32_t s, bool composed) {
+    at(v).kind = Kind::kBlock;
+    at(v).view = ordered_view(v);
+    at(v).offset = 0;
+    at(v).block = static_cast<int32_t>(out_.blocks.size());
+    return out_.blocks.push_back({extent_bytes(at(v).view), s, s, composed});
+  }
+
+  // The concatenation of stage s gets a block, and inputs that can be written there directly get parts of it.
+  Status compose(uint32_t s) {
+    const Stage& stage = function_.stages[s];
+    if (!stage.op->compose || skipped(s) || stage.epilogue.count || stage.outputs.empty() || stage.outputs[0] == kNoIndex) return {};
+    const uint32_t v = stage.outputs[0];
+    if (!types_.value(v).type.shape.fixed() || is_sub_byte(types_.value(v).type.dtype)) return {};
+    bool any = false;
+    for (uint32_t i = 0; i < stage.inputs.size(); ++i) any = any || composable(stage, i, s);
+    if (!any) return {};
+    if (at(v).kind == Kind::kNone) {
+      if (wanted_[v]) place_in_slot(v); else MICA_TRY_STATUS(own_block(v, s, true));
+    }
+    if (at(v).kind == Kind::kBlock) out_.blocks[static_cast<size_t>(at(v).block)].composed = true;
+    for (uint32_t i = 0; i < stage.inputs.size(); ++i)
+      if (composable(stage, i, s)) try_compose(stage, i, v);
+    return {};
+  }
+
+  bool composable(const Stage& stage, uint32_t i, uint32_t s) const {
+    const uint32_t u = stage.inputs[i];
+    if (u == kNoIndex || producer_[u] == kNoIndex || producer_[u] >= s || out_.values[u].kind != Kind::kNone) return false;
+    if (wanted_[u] || std::count(stage.inputs.begin(), stage.inputs.end(), u) != 1 || !types_.value(u).type.shape.fixed()) return false;
+    const Stage& maker = function_.stages[producer_[u]];
+    return !maker.op->view && function_.values[u].channels_last == function_.values[stage.outputs[0]].channels_last;
+  }
+
+  void try_compose(const Stage& stage, uint32_t i, uint32_t v) {
+    const uint32_t u = stage.inputs[i];
+    ViewScope scope;
+    RunValue in[64];
+    if (stage.inputs.size() > 64) return;
+    for (size_t k = 0; k < stage.inputs.size(); ++k) {
+      in[k].present = stage.inputs[k] != kNoIndex;
+      if (in[k].present) in[k].tensor = shape_view(types_.value(stage.inputs[k]).type);
+    }
+    scope.inputs = {in, stage.inputs.size()};
+    scope.attributes_blob = stage.attributes.data();
+    TensorView whole = at(v).view, part = shape_view(types_.value(u).type);
+    whole.data = kBase;
+    if (!stage.op->compose(scope, whole, part, static_cast<int>(i))) return;
+    at(u) = at(v);
+    at(u).offset += static_cast<char*>(part.data) - kBase;
+    part.data = nullptr;
+    at(u).view = part;
+  }
+
+  void place_in_slot(uint32_t v) {
+    at(v).kind = Kind::kSlot;
+    at(v).slot = v;
+    at(v).view = ordered_view(v);
+  }
+
+  Status place_stage(uint32_t s) {
+    const Stage& stage = function_.stages[s];
+    if (skipped(s)) return {};
+    bool all_views = stage.op->view != nullptr && stage.epilogue.count == 0 && options_.views;
+    for (uint32_t k = 0; k < stage.outputs.size(); ++k) {
+      const uint32_t v = stage.outputs[k];
+      if (v == kNoIndex) continue;
+      const Type& type = types_.value(v).type;
+      if (!type.is_tensor()) { at(v).kind = Kind::kObject; all_views = false; continue; }
+      if (!type.shape.fixed()) { at(v).kind = Kind::kDynamic; at(v).slot = v; all_views = false; continue; }
+      if (at(v).kind == Kind::kBlock || at(v).kind == Kind::kSlot) { all_views = false; touch(v, s); continue; }
+      if (all_views && !wanted_[v] && try_view(stage, s, k)) continue;
+      all_views = false;
+      if (wanted_[v]) { place_in_slot(v); continue; }
+      if (k == 0 && options_.in_place && try_in_place(stage, s, v)) continue;
+      MICA_TRY_STATUS(own_block(v, s, false));
+    }
+    if (all_views) out_.skipped[s - options_.first_stage] = true;
+    for (uint32_t v : stage.inputs)
+      if (v != kNoIndex) touch(v, s);
+    return {};
+  }
+
+  // A block lives from its first part's producer to its last reader.
+  void touch(uint32_t v, uint32_t s) {
+    if (at(v).kind != Kind::kBlock) return;
+    Block& block = out_.blocks[static_cast<size_t>(at(v).block)];
+    block.first = std::min(block.first, s);
+    block.last = std::max(block.last, s);
+  }
+  void finish_lifetime(uint32_t v) {
+    if (at(v).kind == Kind::kBlock && uses_[v]) touch(v, last_use_[v]);
+  }
+
+  // Kernels take pitched tensors, not permuted ones: a view must keep its elements' order and a dense innermost run.
+  static bool orderly(const TensorView& view, bool channels_last) {
+    TensorView dense = view;
+    set_order(dense, channels_last);
+    int64_t previous = 0;
+    for (int step = 0; step < view.rank; ++step) {
+      const int i = channels_last && view.rank >= 3 ? (step == 0 ? 1 : step == view.rank - 1 ? 0 : view.rank - step) : view.rank - 1 - step;
+      if (view.dim(i) == 1) continue;
+      if (view.stride(i) < previous || view.stride(i) < dense.stride(i)) return false;
+      if (previous == 0 && view.stride(i) != dense.stride(i)) return false;
+      previous = view.stride(i);
+    }
+    return true;
+  }
+
+  bool try_view(const Stage& stage, uint32_t s, uint32_t k) {
+    const uint32_t u = stage.inputs.empty() ? kNoIndex : stage.inputs[0], v = stage.outputs[k];
+    if (u == kNoIndex || stage.inputs.size() > 8 || stage.outputs.size() > 64) return false;
+    const Placed& from = at(u);
+    if (from.kind != Kind::kBlock && from.kind != Kind::kSlot) return false;
+    ViewScope scope;
+    RunValue in[8], out[64];
+    for (size_t i = 0; i < stage.inputs.size(); ++i) {
+      in[i].present = stage.inputs[i] != kNoIndex;
+      if (in[i].present) in[i].tensor = at(stage.inputs[i]).view;
+    }
+    for (size_t i = 0; i < stage.outputs.size(); ++i) {
+      out[i].present = stage.outputs[i] != kNoIndex;
+      if (out[i].present) out[i].tensor = shape_view(types_.value(stage.outputs[i]).type);
+    }
+    scope.inputs = {in, stage.inputs.size()};
+    scope.outputs = {out, stage.outputs.size()};
+    scope.attributes_blob = stage.attributes.data();
+    TensorView source = from.view, view = out[k].tensor;
+    source.data = kBase;
+    view.data = kBase;
+    if (!stage.op->view(scope, source, view, static_cast<int>(k))) return false;
+    if (!orderly(view, function_.values[v].channels_last)) return false;
+    const int64_t offset = from.offset + (static_cast<char*>(view.data) - kBase);
+    view.data = nullptr;
+    at(v) = from;
+    at(v).offset = offset;
+    at(v).view = view;
+    touch(v, s);
+    return true;
+  }
+
+  bool try_in_place(const Stage& stage, uint32_t s, uint32_t v) {
+    if (!stage.op->in_place) return false;
+    const TensorView want = ordered_view(v);
+    for (uint32_t i = 0; i < 2 && i < stage.inputs.size(); ++i) {
+      const uint32_t u = stage.inputs[i];
+      if (u == kNoIndex || at(u).kind != Kind::kBlock || at(u).offset != 0 || producer_[u] == kNoIndex) continue;
+      const Block& block = out_.blocks[static_cast<size_t>(at(u).block)];
+      const bool same = at(u).view.dtype == want.dtype && at(u).view.rank == want.rank && at(u).view.dims == want.dims &&
+                        at(u).view.strides == want.strides && block.bytes == extent_bytes(want);
+      if (!same || block.composed || !only_reader(u, s) || std::count(stage.inputs.begin(), stage.inputs.end(), u) != 1) continue;
+      at(v) = at(u);
+      touch(v, s);
+      return true;
+    }
+    return false;
+  }
+
+  // Nobody reads any value of u's block after stage s, and only u of them in s.
+  bool only_reader(uint32_t u, uint32_t s) const {
+    for (uint32_t w = 0; w < out_.values.size(); ++w)
+      if (w != u && out_.values[w].kind == Kind::kBlock && out_.values[w].block == out_.values[u].block && last_use_[w] >= s && uses_[w]) return false;
+    return last_use_[u] == s;
+  }
+
+  const PlanFunction& function_;
+  const FunctionTypes& types_;
+  const PlaceOptions& options_;
+  Placement out_;
+  Vector<uint32_t> last_use_, uses_, producer_;
+  Vector<bool> wanted_;
+};
+
+}  // namespace
+
+void set_order(TensorView& view, bool channels_last) {
+  set_dense_strides(view);
+  if (!channels_last || view.rank < 3 || is_sub_byte(view.dtype)) return;
+  int64_t stride = element_bytes(view.dtype);
+  view.strides[1] = stride;
+  stride *= view.dim(1);
+  for (int i = view.rank - 1; i >= 2; --i) {
+    view.strides[static_cast<size_t>(i)] = stride;
+    stride *= view.dim(i);
+  }
+  view.strides[0] = stride;
+}
+
+int64_t extent_bytes(const TensorView& view) {
+  if (view.empty()) return 0;
+  if (is_sub_byte(view.dtype)) return dense_bytes(view.dtype, view.shape());
+  int64_t last = element_bytes(view.dtype);
+  for (int i = 0; i < view.rank; ++i) last += (view.dim(i) - 1) * view.stride(i);
+  return last;
+}
+
+Result<Placement> place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options) {
+  return Placer(function, types, options).run();
+}
+
+}  // namespace mica
