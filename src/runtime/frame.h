@@ -25,7 +25,10 @@ class Buffer {
 class ReusablePool {
  public:
   void* take(size_t bytes);   // 64-byte aligned, not initialised; null when memory is short
-  void reset() { block_ = 0; used_ = 0; }
+  struct Mark { size_t block, used; };
+  Mark mark() const { return {block_, used_}; }
+  void rewind(Mark mark) { block_ = mark.block; used_ = mark.used; }
+  void reset() { rewind({0, 0}); }
   size_t bytes() const;
 
  private:

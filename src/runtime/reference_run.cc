@@ -8,7 +8,6 @@ namespace mica {
 
 Status ReferenceRun::begin() {
   attributes_blob = arguments_.attributes;
-  if (where_.depth == 0) executor_.temporary_.reset();
   MICA_TRY(void* place, allocate(sizeof(RunValue) * (arguments_.input_count + arguments_.output_count)));
   auto* values = static_cast<RunValue*>(place);
   for (uint32_t i = 0; i < arguments_.input_count; ++i) new (values + i) RunValue(value_of(arguments_.inputs[i]));
@@ -57,7 +56,7 @@ Status ReferenceRun::allocate_output(int i, std::span<const int64_t> dims) {
   const auto bytes = static_cast<size_t>(dense_bytes(output.tensor.dtype, dims));
   Buffer& slot = frame_.slots[v];
   if (bytes > slot.size() || !slot.data()) {
-    MICA_TRY_STATUS(executor_.charge(std::max<size_t>(bytes, 1) - slot.size()));
+    MICA_TRY_STATUS(runner_.charge(std::max<size_t>(bytes, 1) - slot.size()));
     MICA_TRY_STATUS(slot.ensure(std::max<size_t>(bytes, 1)));
   }
   output.tensor = dense_view(slot.data(), output.tensor.dtype, dims);
@@ -81,13 +80,13 @@ Status ReferenceRun::adopt_output(int i, OwnedTensor tensor) {
 }
 
 Result<void*> ReferenceRun::allocate(size_t bytes) {
-  void* place = executor_.temporary_.take(bytes);
+  void* place = runner_.temporary_.take(bytes);
   if (!place) return out_of_memory();
   return place;
 }
 
 Result<StringRef> ReferenceRun::keep(std::string_view text) {
-  auto* bytes = static_cast<char*>(executor_.text_.take(text.size()));
+  auto* bytes = static_cast<char*>(runner_.text_.take(text.size()));
   if (!bytes) return out_of_memory();
   std::memcpy(bytes, text.data(), text.size());
   return StringRef{bytes, static_cast<int64_t>(text.size())};
@@ -96,11 +95,11 @@ Result<StringRef> ReferenceRun::keep(std::string_view text) {
 Status ReferenceRun::call(int region, std::span<const RunValue> in, std::span<CallResult> out) {
   MICA_CHECK(region < static_cast<int>(arguments_.function_count), kInternal, "the operator has no region {}", region);
   const uint32_t index = arguments_.functions[region];
-  const PlanFunction& function = executor_.model_.plan().functions[index];
+  const PlanFunction& function = runner_.model_.plan().functions[index];
   MICA_CHECK(in.size() == function.inputs.size() && out.size() <= function.outputs.size(), kInternal, "a region takes {} operands, got {}",
              function.inputs.size(), in.size());
   MICA_CHECK(where_.depth + 1 < kMaxCallDepth, kDepth, "functions call each other deeper than {}", kMaxCallDepth);
-  MICA_TRY(Frame* frame, executor_.frame_for(index, where_.depth + 1));
+  MICA_TRY(Frame* frame, runner_.frame_for(index, where_.depth + 1));
   for (size_t i = 0; i < in.size(); ++i) {
     const uint32_t v = function.inputs[i];
     frame->object_at[v] = in[i].object;
@@ -115,14 +114,14 @@ Status ReferenceRun::call(int region, std::span<const RunValue> in, std::span<Ca
     frame->views[v] = view;
     frame->bases[kBaseFirstSlot + v] = view.data;
   }
-  MICA_TRY_STATUS(executor_.run(*frame, where_.depth + 1, where_.control));
+  MICA_TRY_STATUS(runner_.run(*frame, where_.depth + 1, where_.control));
   for (size_t i = 0; i < out.size(); ++i) {
     const uint32_t v = function.outputs[i];
     if (!function.values[v].type.is_tensor()) {
       MICA_TRY(out[i].object, frame->object_at[v]->copy());
     } else if (function.values[v].kind == ValueKind::kConstant) {
       Pool pool;
-      MICA_TRY(const TensorView* view, constant_view(executor_.model_.plan().constants[function.values[v].constant], pool));
+      MICA_TRY(const TensorView* view, constant_view(runner_.model_.plan().constants[function.values[v].constant], pool));
       MICA_TRY(out[i].tensor, OwnedTensor::copy_of(*view));
     } else {
       MICA_TRY(out[i].tensor, OwnedTensor::copy_of(frame->views[v]));

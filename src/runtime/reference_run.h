@@ -1,14 +1,15 @@
 // What a reference sees while a model runs.
 #pragma once
-#include "runtime/executor.h"
+#include "runtime/runner.h"
 
 namespace mica {
 
 class ReferenceRun final : public RunScope {
  public:
   struct Where { int depth; const RunControl& control; };
-  ReferenceRun(Executor& executor, Frame& frame, const BoundSegment& segment, const ReferenceArguments& arguments, Where where)
-      : executor_(executor), frame_(frame), segment_(segment), arguments_(arguments), where_(where) {}
+  ReferenceRun(Runner& runner, Frame& frame, const BoundSegment& segment, const ReferenceArguments& arguments, Where where)
+      : runner_(runner), frame_(frame), segment_(segment), arguments_(arguments), where_(where), mark_(runner.temporary_.mark()) {}
+  ~ReferenceRun() { runner_.temporary_.rewind(mark_); }
   Status begin();
 
   Status allocate_output(int i, std::span<const int64_t> dims) override;
@@ -20,11 +21,12 @@ class ReferenceRun final : public RunScope {
 
  private:
   RunValue value_of(uint32_t v) const;
-  Executor& executor_;
+  Runner& runner_;
   Frame& frame_;
   const BoundSegment& segment_;
   const ReferenceArguments& arguments_;
   Where where_;
+  ReusablePool::Mark mark_;
 };
 
 }  // namespace mica

@@ -22,7 +22,7 @@ struct StageEvent {
 };
 using StageFn = bool (*)(void* user, const StageEvent& event);   // false stops the run as cancelled
 
-struct ExecutorOptions {
+struct RunnerOptions {
   size_t memory_cap = SIZE_MAX;   // bytes of arenas, slots and scratch
   int cached_segments = 32;       // per place in a function
   bool exact = false, low_memory = false, reference_only = false;
@@ -30,11 +30,11 @@ struct ExecutorOptions {
   const char* isa = nullptr;
 };
 
-class Executor {
+class Runner {
  public:
-  Executor(Model& model, const ExecutorOptions& options) : model_(model), options_(options) {}
-  Executor(const Executor&) = delete;
-  ~Executor();
+  Runner(Model& model, const RunnerOptions& options) : model_(model), options_(options) {}
+  Runner(const Runner&) = delete;
+  ~Runner();
 
   Result<Frame*> main_frame();
   // Operands of a call stand in the frame: views[v] and bases of input values, object_at for objects. Output values whose base is
@@ -73,7 +73,7 @@ class Executor {
   Status charge(size_t more);
 
   Model& model_;
-  ExecutorOptions options_;
+  RunnerOptions options_;
   Vector<Site*> sites_;
   Vector<Frame*> frames_;           // by depth, one per function used there
   Vector<int> frame_depths_;

@@ -1,4 +1,4 @@
-#include "runtime/executor.h"
+#include "runtime/runner.h"
 
 #include <algorithm>
 #include <cstring>
@@ -29,7 +29,7 @@ Status check_stop(const RunControl& control) {
   return {};
 }
 
-Executor::~Executor() {
+Runner::~Runner() {
   for (Site* site : sites_) {
     for (BoundSegment* segment : site->segments) destroy_segment(segment);
     site->~Site();
@@ -38,14 +38,14 @@ Executor::~Executor() {
   for (Frame* frame : frames_) Frame::destroy(frame);
 }
 
-Status Executor::charge(size_t more) {
+Status Runner::charge(size_t more) {
   MICA_CHECK(more <= options_.memory_cap && held_ <= options_.memory_cap - more, kMemoryCap,
              "the session needs {} bytes more than it holds ({}) and its cap is {}", more, held_, options_.memory_cap);
   held_ += more;
   return {};
 }
 
-Result<Frame*> Executor::frame_for(uint32_t function, int depth) {
+Result<Frame*> Runner::frame_for(uint32_t function, int depth) {
   for (size_t i = 0; i < frames_.size(); ++i)
     if (frames_[i]->function == function && frame_depths_[i] == depth) return frames_[i];
   MICA_TRY(Frame* frame, Frame::create(model_.plan().functions[function], function));
@@ -58,9 +58,9 @@ Result<Frame*> Executor::frame_for(uint32_t function, int depth) {
   return frame;
 }
 
-Result<Frame*> Executor::main_frame() { return frame_for(0, 0); }
+Result<Frame*> Runner::main_frame() { return frame_for(0, 0); }
 
-Result<Executor::Site*> Executor::site(uint32_t function, uint32_t first_stage) {
+Result<Runner::Site*> Runner::site(uint32_t function, uint32_t first_stage) {
   for (Site* site : sites_)
     if (site->function == function && site->first_stage == first_stage) return site;
   void* place = allocate(sizeof(Site));
@@ -89,7 +89,7 @@ Result<Executor::Site*> Executor::site(uint32_t function, uint32_t first_stage) 
   return made;
 }
 
-Status Executor::make_key(const Frame& frame, const Site& site, Vector<int64_t>& key) {
+Status Runner::make_key(const Frame& frame, const Site& site, Vector<int64_t>& key) {
   const PlanFunction& plan = model_.plan().functions[site.function];
   key.clear();
   for (uint32_t v : site.live_in) {
@@ -113,7 +113,7 @@ Status Executor::make_key(const Frame& frame, const Site& site, Vector<int64_t>&
   return {};
 }
 
-Result<BoundSegment*> Executor::segment_for(Frame& frame, Site& site) {
+Result<BoundSegment*> Runner::segment_for(Frame& frame, Site& site) {
   for (;;) {
     MICA_TRY_STATUS(make_key(frame, site, key_));
     for (BoundSegment* segment : site.segments)
@@ -128,7 +128,7 @@ Result<BoundSegment*> Executor::segment_for(Frame& frame, Site& site) {
   }
 }
 
-Result<BoundSegment*> Executor::bind(Frame& frame, Site& site) {
+Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
   const PlanFunction& plan = model_.plan().functions[site.function];
   Vector<InferValue> live;
   MICA_TRY_STATUS(live.resize(plan.values.size()));
@@ -173,7 +173,7 @@ Result<BoundSegment*> Executor::bind(Frame& frame, Site& site) {
 }
 
 // Memory for a segment: arena, scratch, and slots of what it leaves behind.
-Status Executor::ready(Frame& frame, const BoundSegment& segment) {
+Status Runner::ready(Frame& frame, const BoundSegment& segment) {
   const auto grow = [&](Buffer& buffer, size_t bytes) -> Status {
     if (bytes <= buffer.size()) return {};
     MICA_TRY_STATUS(charge(bytes - buffer.size()));
@@ -191,13 +191,13 @@ Status Executor::ready(Frame& frame, const BoundSegment& segment) {
     }
     frame.views[v].data = frame.bases[kBaseFirstSlot + v];
   }
-  const int workers = model_.context().threads ? model_.context().threads->size() : 1;
+  const int workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
   MICA_TRY_STATUS(grow(scratch_, segment.scratch_bytes * static_cast<size_t>(workers)));
   if (operands_.size() < segment.max_operands) MICA_TRY_STATUS(operands_.resize(segment.max_operands));
   return {};
 }
 
-Status Executor::prepare(Frame& frame) {
+Status Runner::prepare(Frame& frame) {
   MICA_TRY(Site* first, site(frame.function, 0));
   MICA_TRY(BoundSegment* segment, segment_for(frame, *first));
   arena_bytes_ = segment->arena_bytes;
@@ -206,7 +206,7 @@ Status Executor::prepare(Frame& frame) {
   return ready(frame, *segment);
 }
 
-Status Executor::run(Frame& frame, int depth, const RunControl& control) {
+Status Runner::run(Frame& frame, int depth, const RunControl& control) {
   MICA_CHECK(depth < kMaxCallDepth, kDepth, "functions call each other deeper than {}", kMaxCallDepth);
   uint32_t stage = 0;
   const auto stages = static_cast<uint32_t>(model_.plan().functions[frame.function].stages.size());
@@ -226,7 +226,7 @@ Status Executor::run(Frame& frame, int depth, const RunControl& control) {
   return {};
 }
 
-Status Executor::run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control) {
+Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control) {
   const bool watch = depth == 0 && stage_fn_ != nullptr;
   int64_t begin = watch ? monotonic_ns() : 0;
   for (size_t i = 0; i < segment.steps.size(); ++i) {
@@ -251,7 +251,7 @@ Status Executor::run_segment(Frame& frame, const BoundSegment& segment, int dept
   return {};
 }
 
-void Executor::launch(const BoundStep& step, void* const* operands) {
+void Runner::launch(const BoundStep& step, void* const* operands) {
   struct Launch { const BoundStep* step; void* const* operands; char* scratch; };
   const Launch context{&step, operands, static_cast<char*>(scratch_.data())};
   const auto run = [](const void* c, int64_t begin, int64_t end, int worker) {
@@ -259,14 +259,14 @@ void Executor::launch(const BoundStep& step, void* const* operands) {
     l.step->kernel(l.step->arguments, l.operands, {begin, end, worker, l.scratch + static_cast<size_t>(worker) * l.step->scratch_bytes});
   };
   Threads* threads = model_.context().threads;
-  if (!threads || threads->size() == 1 || step.tasks <= 1 || step.work < kInlineWork) {
+  if (!threads || threads->concurrency() == 1 || step.tasks <= 1 || step.work < kInlineWork) {
     if (step.tasks > 0) run(&context, 0, step.tasks, 0);
   } else {
     threads->run(run, &context, step.tasks, 1);
   }
 }
 
-Status Executor::report(Frame& frame, const BoundSegment& segment, const BoundStep& step, int64_t begin_ns) {
+Status Runner::report(Frame& frame, const BoundSegment& segment, const BoundStep& step, int64_t begin_ns) {
   const Plan& plan = model_.plan();
   const Stage& stage = plan.functions[frame.function].stages[step.stage];
   constexpr size_t kMost = 64;
@@ -285,14 +285,14 @@ Status Executor::report(Frame& frame, const BoundSegment& segment, const BoundSt
   return {};
 }
 
-Status Executor::run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth, const RunControl& control) {
+Status Runner::run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth, const RunControl& control) {
   ReferenceRun run(*this, frame, segment, *step.reference, {depth, control});
   MICA_TRY_STATUS(run.begin());
   Status status = step.reference->op->reference(run);
   return status.ok() ? Status() : status.take_error().at(step.reference->op->name);
 }
 
-size_t Executor::memory_bytes() const {
+size_t Runner::memory_bytes() const {
   size_t sum = scratch_.size() + temporary_.bytes() + text_.bytes();
   for (const Frame* frame : frames_) {
     sum += frame->arena.size();

@@ -1,0 +1,58 @@
+// One stream of runs over a model: its inputs, outputs, states and memory. Not thread-safe; as many per model as wanted.
+#pragma once
+#include "runtime/runner.h"
+
+namespace mica {
+
+class Session {
+ public:
+  // Keeps the model alive.
+  static Result<Session*> create(Model& model, const RunnerOptions& options = {});
+  static void destroy(Session* session);
+
+  Model& model() const { return model_; }
+  Runner& runner() { return runner_; }
+
+  // The input's type with symbols where the model has them. Positions are those of Plan::inputs and Plan::outputs.
+  const Type& input_type(size_t i) const { return main().values[main().inputs[i]].type; }
+  const Type& output_type(size_t i) const { return main().values[main().outputs[i]].type; }
+  size_t input_count() const { return main().inputs.size(); }
+  size_t output_count() const { return main().outputs.size(); }
+
+  // Dense memory in source order that stays the caller's and must live until the run ends. Checks type and shape at the door.
+  Status set_input(size_t i, const TensorView& tensor);
+  Status set_input_object(size_t i, Object* object);
+  // Dense memory for an output; its shape is checked when the run knows it. A view without data takes it back.
+  Status set_output(size_t i, const TensorView& tensor);
+  // Binds for the inputs' shapes (their contents are not read) and reserves memory.
+  Status prepare();
+  Status run(const RunControl& control = {});
+  // Valid until the next run; memory of the session or of the caller.
+  Result<TensorView> output(size_t i) const;
+  Result<const Object*> output_object(size_t i) const;
+
+  // States: an output that feeds an input of the next run. Zeros at first.
+  Status reset_states();
+  Status set_state(size_t k, const TensorView& tensor);   // copies
+  TensorView state(size_t k) const { return states_[k].view(); }
+
+ private:
+  Session(Model& model, const RunnerOptions& options) : model_(model), runner_(model, options) {}
+  const PlanFunction& main() const { return model_.plan().functions[0]; }
+  Status begin();
+  Status bind_symbols(size_t i, const TensorView& tensor);
+  Status check_inputs();
+  Status deliver();
+  Status carry_states();
+
+  Model& model_;
+  Runner runner_;
+  Frame* frame_ = nullptr;
+  Vector<TensorView> caller_out_;
+  Vector<bool> given_;             // inputs that the caller has set
+  Vector<OwnedTensor> states_;
+  Vector<int64_t> symbols_;
+  bool ran_ = false;
+};
+
+}  // namespace mica
