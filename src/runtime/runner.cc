@@ -25,7 +25,7 @@ const RunDef* find_built_in_run(const void* self, const OpDef& op) {
 
 Status check_stop(const RunControl& control) {
   if (control.cancel && control.cancel->load(std::memory_order_relaxed)) return error(Code::kCancelled, "the run was cancelled");
-  if (control.deadline_ns && monotonic_ns() > control.deadline_ns) return error(Code::kDeadline, "the run missed its deadline");
+  if (control.deadline_ns && now_ns() > control.deadline_ns) return error(Code::kDeadline, "the run missed its deadline");
   return {};
 }
 
@@ -228,7 +228,7 @@ Status Runner::run(Frame& frame, int depth, const RunControl& control) {
 
 Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control) {
   const bool watch = depth == 0 && stage_fn_ != nullptr;
-  int64_t begin = watch ? monotonic_ns() : 0;
+  int64_t begin = watch ? now_ns() : 0;
   for (size_t i = 0; i < segment.steps.size(); ++i) {
     const BoundStep& step = segment.steps[i];
     MICA_TRY_STATUS(check_stop(control));
@@ -245,7 +245,7 @@ Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth,
     }
     if (watch && (i + 1 == segment.steps.size() || segment.steps[i + 1].stage != step.stage)) {
       MICA_TRY_STATUS(report(frame, segment, step, begin));
-      begin = monotonic_ns();
+      begin = now_ns();
     }
   }
   return {};
@@ -280,7 +280,7 @@ Status Runner::report(Frame& frame, const BoundSegment& segment, const BoundStep
     views[n].data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset) : static_cast<char*>(frame.bases[place.base]) + place.offset;
     names[n++] = plan.name(plan.functions[frame.function].values[v].name);
   }
-  const StageEvent event{plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, monotonic_ns()};
+  const StageEvent event{plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, now_ns()};
   if (!stage_fn_(stage_user_, event)) return error(Code::kCancelled, "the stage callback stopped the run");
   return {};
 }
