@@ -6,8 +6,8 @@
 
 namespace mica {
 
-// Insertions, removals and replacements of single bytes that turn `a` into `b`, upper and lower case being equal (Levenshtein's
-// distance, one row of the table at a time). Bytes after the 63rd are not looked at.
+// Insertions, removals and replacements of single bytes that turn `a` into `b`, upper and lower case being equal
+// (Levenshtein's distance, one row of the table at a time). Bytes after the 63rd are not looked at.
 size_t edit_distance(std::string_view a, std::string_view b);
 
 // Remembers the closest of the names offered to it. A third of the wanted name may differ, but at least one byte.

@@ -10,10 +10,22 @@ namespace {
 class Writer final : public AttrVisitor {
  public:
   explicit Writer(AttrBytes& out) : out_(out) {}
-  void field(std::string_view, bool& v, std::string_view) override { begin(AttrKind::kBool); put(v, 1); }
-  void field(std::string_view, int64_t& v, std::string_view) override { begin(AttrKind::kInt); put(static_cast<uint64_t>(v), 8); }
-  void field(std::string_view, float& v, std::string_view) override { begin(AttrKind::kFloat); put(__builtin_bit_cast(uint32_t, v), 4); }
-  void field(std::string_view, DType& v, std::string_view) override { begin(AttrKind::kDType); put(static_cast<uint64_t>(v), 1); }
+  void field(std::string_view, bool& v, std::string_view) override {
+    begin(AttrKind::kBool);
+    put(v, 1);
+  }
+  void field(std::string_view, int64_t& v, std::string_view) override {
+    begin(AttrKind::kInt);
+    put(static_cast<uint64_t>(v), 8);
+  }
+  void field(std::string_view, float& v, std::string_view) override {
+    begin(AttrKind::kFloat);
+    put(__builtin_bit_cast(uint32_t, v), 4);
+  }
+  void field(std::string_view, DType& v, std::string_view) override {
+    begin(AttrKind::kDType);
+    put(static_cast<uint64_t>(v), 1);
+  }
   void field(std::string_view, Ints& v, std::string_view) override {
     begin(AttrKind::kInts);
     put(v.count, 1);
@@ -45,7 +57,8 @@ class Writer final : public AttrVisitor {
     put(static_cast<uint64_t>(kind), 1);
   }
   void put(uint64_t value, int bytes) {
-    for (int i = 0; i < bytes && out_.size < sizeof out_.data; ++i) out_.data[out_.size++] = static_cast<char>(value >> (8 * i));
+    for (int i = 0; i < bytes && out_.size < sizeof out_.data; ++i)
+      out_.data[out_.size++] = static_cast<char>(value >> (8 * i));
   }
   AttrBytes& out_;
 };
@@ -105,7 +118,8 @@ class Reader final : public AttrVisitor {
   uint64_t get(int bytes) {
     uint64_t value = 0;
     if (!check(in_.size() >= static_cast<size_t>(bytes), "attributes")) return 0;
-    for (int i = 0; i < bytes; ++i) value |= uint64_t{static_cast<unsigned char>(in_[static_cast<size_t>(i)])} << (8 * i);
+    for (int i = 0; i < bytes; ++i)
+      value |= uint64_t{static_cast<unsigned char>(in_[static_cast<size_t>(i)])} << (8 * i);
     in_ = in_.subspan(static_cast<size_t>(bytes));
     return value;
   }
@@ -171,7 +185,8 @@ Status read_attributes(const AttrClass& cls, void* attributes, std::span<const c
     cls.visit(attributes, reader);
   }
   MICA_TRY_STATUS(reader.take_status());
-  MICA_CHECK(fields == reader.fields(), kBadFile, "{} attributes are stored where the operator has {}", fields, reader.fields());
+  MICA_CHECK(fields == reader.fields(), kBadFile, "{} attributes are stored where the operator has {}", fields,
+             reader.fields());
   in = reader.rest();
   return {};
 }

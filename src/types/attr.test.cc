@@ -92,9 +92,10 @@ TEST(Attributes, TextErrorsNameTheNearest) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().hint(), "did you mean `linear`?");
   for (std::string_view text :
-       {"groups", "groups=", "groups=1.5", "groups=1,", "groups=1, groups=2", "strides=[1,]", "strides=1", "strides=[1", "to=f33",
-        "exclusive=1", "equation=ij", "equation=\"\\x00\"", "equation=\"\\q\"", "alpha=zero", "groups=99999999999999999999",
-        "strides=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]", "=1", ",", "shape=[N)]"})
+       {"groups", "groups=", "groups=1.5", "groups=1,", "groups=1, groups=2", "strides=[1,]", "strides=1", "strides=[1",
+        "to=f33", "exclusive=1", "equation=ij", "equation=\"\\x00\"", "equation=\"\\q\"", "alpha=zero",
+        "groups=99999999999999999999", "strides=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]", "=1", ",",
+        "shape=[N)]"})
     EXPECT_FALSE(parse_attributes(kClass, &s, text, dims).ok()) << text;
   EXPECT_FALSE(parse_attributes(kClass, &s, "equation=\"" + std::string(256, 'x') + "\"", dims).ok());
   EXPECT_FALSE(parse_attributes(AttrClass(), nullptr, "groups=1", dims).ok());

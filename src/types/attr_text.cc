@@ -29,9 +29,12 @@ Status print_value(const Name& name, const DimTable&, String& out) {
   MICA_TRY_STATUS(out.append("\""));
   for (char c : name.view()) {
     const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20) MICA_TRY_STATUS(out.print("\\x{}{}", kHex[code >> 4], kHex[code & 15]));
-    else if (c == '"' || c == '\\') MICA_TRY_STATUS(out.print("\\{}", c));
-    else MICA_TRY_STATUS(out.append({&c, 1}));
+    if (code < 0x20)
+      MICA_TRY_STATUS(out.print("\\x{}{}", kHex[code >> 4], kHex[code & 15]));
+    else if (c == '"' || c == '\\')
+      MICA_TRY_STATUS(out.print("\\{}", c));
+    else
+      MICA_TRY_STATUS(out.append({&c, 1}));
   }
   return out.append("\"");
 }
@@ -51,7 +54,8 @@ class Printer final : public AttrVisitor {
   void choice(std::string_view name, int64_t& v, std::span<const std::string_view> names, std::string_view) override {
     if (!begin(name)) return;
     const bool known = v >= 0 && v < static_cast<int64_t>(names.size());
-    status_ = known ? out_.append(names[static_cast<size_t>(v)]) : error(Code::kBadAttribute, "`{}` has no choice {}", name, v);
+    status_ = known ? out_.append(names[static_cast<size_t>(v)])
+                    : error(Code::kBadAttribute, "`{}` has no choice {}", name, v);
   }
   Status take_status() { return std::move(status_); }
 
@@ -89,8 +93,10 @@ std::string_view take_item(std::string_view& text) {
   for (char quote = 0; end < text.size(); ++end) {
     const char c = text[end];
     if (quote) {
-      if (quote == '"' && c == '\\') ++end;
-      else if (c == quote) quote = 0;
+      if (quote == '"' && c == '\\')
+        ++end;
+      else if (c == quote)
+        quote = 0;
     } else if (c == '"' || c == '`') {
       quote = c;
     } else if (c == ',' && depth == 0) {
@@ -108,8 +114,8 @@ std::string_view take_item(std::string_view& text) {
 template <class T>
 Status parse_number(std::string_view text, T& v) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), v);
-  MICA_CHECK(code == std::errc() && end == text.data() + text.size() && !text.empty(), kBadText, "`{}` is no number that fits",
-             text.substr(0, 32));
+  MICA_CHECK(code == std::errc() && end == text.data() + text.size() && !text.empty(), kBadText,
+             "`{}` is no number that fits", text.substr(0, 32));
   return {};
 }
 Status parse_value(std::string_view text, int64_t& v, DimTable&) { return parse_number(text, v); }
@@ -149,20 +155,23 @@ Status parse_value(std::string_view text, FixedList<T, N>& list, DimTable& dims)
 int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
 Status parse_value(std::string_view text, Name& name, DimTable&) {
-  MICA_CHECK(text.size() >= 2 && text.front() == '"' && text.back() == '"', kBadText, "a text stands in quotes, not `{}`",
-             text.substr(0, 32));
+  MICA_CHECK(text.size() >= 2 && text.front() == '"' && text.back() == '"', kBadText,
+             "a text stands in quotes, not `{}`", text.substr(0, 32));
   name = {};
   size_t length = 0;
   for (text = slice(text, 1, text.size() - 2); !text.empty();) {
     char c = text[0];
     size_t used = 1;
     if (c == '\\') {
-      const bool hex = text.size() >= 4 && text[1] == 'x' && hex_digit(text[2]) >= 0 && hex_digit(text[3]) > (text[2] == '0' ? 0 : -1);
-      MICA_CHECK(hex || (text.size() >= 2 && (text[1] == '"' || text[1] == '\\')), kBadText, "a text has a wrong escape");
+      const bool hex = text.size() >= 4 && text[1] == 'x' && hex_digit(text[2]) >= 0 &&
+                       hex_digit(text[3]) > (text[2] == '0' ? 0 : -1);
+      MICA_CHECK(hex || (text.size() >= 2 && (text[1] == '"' || text[1] == '\\')), kBadText,
+                 "a text has a wrong escape");
       c = hex ? static_cast<char>(hex_digit(text[2]) * 16 + hex_digit(text[3])) : text[1];
       used = hex ? 4 : 2;
     }
-    MICA_CHECK(c != 0 && length + 1 < sizeof name.chars, kLimit, "a text has more than {} bytes", sizeof name.chars - 1);
+    MICA_CHECK(c != 0 && length + 1 < sizeof name.chars, kLimit, "a text has more than {} bytes",
+               sizeof name.chars - 1);
     name.chars[length++] = c;
     text.remove_prefix(used);
   }
@@ -172,7 +181,8 @@ Status parse_value(std::string_view text, Name& name, DimTable&) {
 // Sets the one field that is called `wanted`.
 class Setter final : public AttrVisitor {
  public:
-  Setter(std::string_view wanted, std::string_view text, DimTable& dims) : wanted_(wanted), text_(text), nearest_(wanted), dims_(dims) {}
+  Setter(std::string_view wanted, std::string_view text, DimTable& dims)
+      : wanted_(wanted), text_(text), nearest_(wanted), dims_(dims) {}
   void field(std::string_view name, bool& v, std::string_view) override { set(name, v); }
   void field(std::string_view name, int64_t& v, std::string_view) override { set(name, v); }
   void field(std::string_view name, float& v, std::string_view) override { set(name, v); }
@@ -248,8 +258,8 @@ Status parse_attributes(const AttrClass& cls, void* attributes, std::string_view
     const bool more = text.back() == ',';
     const std::string_view item = take_item(text);
     const size_t equals = item.find('=');
-    MICA_CHECK(equals != std::string_view::npos && (!text.empty() || !more), kBadText, "an attribute is written name=value, not `{}`",
-               item.substr(0, 32));
+    MICA_CHECK(equals != std::string_view::npos && (!text.empty() || !more), kBadText,
+               "an attribute is written name=value, not `{}`", item.substr(0, 32));
     const std::string_view name = trim(item.substr(0, equals));
     Setter setter(name, trim(slice(item, equals + 1)), dims);
     if (cls.visit) cls.visit(attributes, setter);

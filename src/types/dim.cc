@@ -5,12 +5,16 @@
 namespace mica {
 namespace {
 
-constexpr size_t kMaxTerms = 24;    // longer sums stay opaque: correct, only less simplified
+constexpr size_t kMaxTerms = 24;  // longer sums stay opaque: correct, only less simplified
 constexpr size_t kMaxFactors = 8;
 
 // Numbers stay in the range of fixed dimensions, of which every one can be negated.
-bool mul_overflow(int64_t a, int64_t b, int64_t& out) { return __builtin_mul_overflow(a, b, &out) || !Dim::from_raw(out).is_fixed(); }
-bool add_overflow(int64_t a, int64_t b, int64_t& out) { return __builtin_add_overflow(a, b, &out) || !Dim::from_raw(out).is_fixed(); }
+bool mul_overflow(int64_t a, int64_t b, int64_t& out) {
+  return __builtin_mul_overflow(a, b, &out) || !Dim::from_raw(out).is_fixed();
+}
+bool add_overflow(int64_t a, int64_t b, int64_t& out) {
+  return __builtin_add_overflow(a, b, &out) || !Dim::from_raw(out).is_fixed();
+}
 
 int64_t floor_divide(int64_t a, int64_t b) {
   const int64_t q = a / b;
@@ -25,7 +29,9 @@ struct DimTable::Terms {
     int64_t coefficient = 0;
     uint32_t count = 0;
     int64_t factors[kMaxFactors];
-    bool same_factors(const Term& o) const { return count == o.count && std::equal(factors, factors + count, o.factors); }
+    bool same_factors(const Term& o) const {
+      return count == o.count && std::equal(factors, factors + count, o.factors);
+    }
     bool before(const Term& o) const {
       return std::lexicographical_compare(factors, factors + count, o.factors, o.factors + o.count);
     }
@@ -70,15 +76,16 @@ Dim DimTable::fail(Status status) {
 
 Dim DimTable::intern(Op op, std::span<const int64_t> list) {
   for (size_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].op == op && op != Op::kSymbol && std::ranges::equal(args(nodes_[i]), list)) return Dim::expression(static_cast<uint32_t>(i));
+    if (nodes_[i].op == op && op != Op::kSymbol && std::ranges::equal(args(nodes_[i]), list))
+      return Dim::expression(static_cast<uint32_t>(i));
   const Node node{op, static_cast<uint32_t>(pool_.size()), static_cast<uint32_t>(list.size())};
   if (Status s = pool_.append(list); !s.ok()) return fail(std::move(s));
   if (Status s = nodes_.push_back(node); !s.ok()) return fail(std::move(s));
   return Dim::expression(static_cast<uint32_t>(nodes_.size() - 1));
 }
 
-// Symbols' names: what a table can hold of any text. Text beyond the length is replaced by a hash of the whole (FNV-1a), so
-// that long names stay different.
+// Symbols' names: what a table can hold of any text. Text beyond the length is replaced by a hash of the whole
+// (FNV-1a), so that long names stay different.
 Text<64> DimTable::symbol_name(std::string_view text) {
   Text<64> name;
   text = text.substr(0, text.find('\0'));
@@ -121,7 +128,10 @@ bool DimTable::is_symbol(Dim d) const { return !d.is_fixed() && nodes_[d.id()].o
 
 bool DimTable::terms_of(Dim d, Terms& out) const {
   out = {};
-  if (d.is_fixed()) { out.constant = d.value(); return true; }
+  if (d.is_fixed()) {
+    out.constant = d.value();
+    return true;
+  }
   const Node& node = nodes_[d.id()];
   const auto factors_of = [&](int64_t raw, Terms::Term& term) {
     const Dim factor = Dim::from_raw(raw);
@@ -157,7 +167,8 @@ Dim DimTable::from_terms(Terms& t) {
   size_t n = 1;
   for (size_t i = 0; i < t.count; ++i) {
     const Terms::Term& term = t.terms[i];
-    const Dim factor = term.count == 1 ? Dim::from_raw(term.factors[0]) : intern(Op::kProduct, std::span(term.factors, term.count));
+    const Dim factor =
+        term.count == 1 ? Dim::from_raw(term.factors[0]) : intern(Op::kProduct, std::span(term.factors, term.count));
     list[n++] = term.coefficient;
     list[n++] = factor.raw();
   }
@@ -233,8 +244,9 @@ bool DimTable::divide_terms(const Terms& a, Dim b, Terms& quotient, Terms& rest)
     const bool contains = std::includes(term.factors, term.factors + term.count, by.factors, by.factors + by.count);
     if (contains && term.coefficient % by.coefficient == 0) {
       left.coefficient = term.coefficient / by.coefficient;
-      left.count = static_cast<uint32_t>(
-          std::set_difference(term.factors, term.factors + term.count, by.factors, by.factors + by.count, left.factors) - left.factors);
+      left.count = static_cast<uint32_t>(std::set_difference(term.factors, term.factors + term.count, by.factors,
+                                                             by.factors + by.count, left.factors) -
+                                         left.factors);
       if (!(left.count == 0 ? quotient.add_constant(left.coefficient) : quotient.add(left))) return false;
     } else if (!rest.add(term)) {
       return false;
@@ -297,7 +309,8 @@ bool DimTable::depends_on(Dim d, SymbolKind kind) const {
   const Node& node = nodes_[d.id()];
   const auto list = args(node);
   if (node.op == Op::kSymbol) return symbols_[static_cast<size_t>(list[0])].kind == kind;
-  if (node.op != Op::kSum) return std::ranges::any_of(list, [&](int64_t raw) { return depends_on(Dim::from_raw(raw), kind); });
+  if (node.op != Op::kSum)
+    return std::ranges::any_of(list, [&](int64_t raw) { return depends_on(Dim::from_raw(raw), kind); });
   for (size_t i = 2; i < list.size(); i += 2)
     if (depends_on(Dim::from_raw(list[i]), kind)) return true;
   return false;

@@ -85,14 +85,16 @@ TEST(Dim, EvaluationIntervalAndSubstitutionAgree) {
   const auto floor_of = [](int64_t x, int64_t y) { return x / y - (x % y != 0 && (x < 0) != (y < 0)); };
   for (Dim x : parts)
     for (Dim y : parts) {
-      const Dim all[] = {t.add(x, y), t.mul(x, y), t.max(x, y), t.min(x, y), t.floor_div(x, 3), t.ceil_div(x, 4), t.mod(x, 5)};
+      const Dim all[] = {t.add(x, y),       t.mul(x, y),      t.max(x, y), t.min(x, y),
+                         t.floor_div(x, 3), t.ceil_div(x, 4), t.mod(x, 5)};
       for (Dim d : all) expect_round_trip(t, d);
       for (int64_t i = 0; i <= 9; ++i)
         for (int64_t j = 0; j <= 7; ++j) {
           const int64_t values[] = {i, j};
           const Dim fixed[] = {i, j};
           const int64_t u = t.evaluate(x, values), v = t.evaluate(y, values);
-          const int64_t expected[] = {u + v, u * v, std::max(u, v), std::min(u, v), floor_of(u, 3), -floor_of(-u, 4), u - floor_of(u, 5) * 5};
+          const int64_t expected[] = {
+              u + v, u * v, std::max(u, v), std::min(u, v), floor_of(u, 3), -floor_of(-u, 4), u - floor_of(u, 5) * 5};
           for (size_t k = 0; k < std::size(all); ++k) {
             ASSERT_EQ(t.evaluate(all[k], values), expected[k]) << text_of(t, all[k]);
             ASSERT_EQ(t.substitute(all[k], fixed), Dim(expected[k])) << text_of(t, all[k]);
@@ -122,14 +124,15 @@ TEST(Dim, Solves) {
   EXPECT_EQ(solve(t.add(a, b), 7, 5), 2);
   EXPECT_EQ(solve(t.mul(a, b), 10, 5), 2);
   EXPECT_EQ(solve(t.mul(a, b), 11, 5), -2);
-  EXPECT_EQ(solve(t.add(a, b), 7, -1), -1);              // two unknowns: nothing set
-  EXPECT_EQ(solve(t.floor_div(a, 2), 3, -1), -1);        // not linear: nothing set
+  EXPECT_EQ(solve(t.add(a, b), 7, -1), -1);        // two unknowns: nothing set
+  EXPECT_EQ(solve(t.floor_div(a, 2), 3, -1), -1);  // not linear: nothing set
   EXPECT_EQ(solve(b, 5, 6), -2);
 }
 
 TEST(Dim, OddNamesRoundTrip) {
   DimTable t;
-  for (std::string_view name : {"N", "batch size", "a`b", "``", "3d", "max", "floor_div", "x,y", "]", "(", "past-len + 1", "größe", "."})
+  for (std::string_view name :
+       {"N", "batch size", "a`b", "``", "3d", "max", "floor_div", "x,y", "]", "(", "past-len + 1", "größe", "."})
     expect_round_trip(t, t.symbol(name));
   const std::string long_a = std::string(70, 'x') + "a", long_b = std::string(70, 'x') + "b";
   EXPECT_NE(t.symbol(long_a), t.symbol(long_b));
@@ -172,7 +175,8 @@ TEST(Dim, TextDoesNotDependOnTheTable) {
 
 TEST(Dim, BadTextIsRefused) {
   DimTable t;
-  for (std::string_view text : {"", "+", "1 2", "N*", "(N", "max(N)", "floor_div(N, 2", "99999999999999999999", "`N", "N)", "a-", "#"})
+  for (std::string_view text :
+       {"", "+", "1 2", "N*", "(N", "max(N)", "floor_div(N, 2", "99999999999999999999", "`N", "N)", "a-", "#"})
     EXPECT_FALSE(t.parse(text).ok()) << text;
   EXPECT_FALSE(t.parse(std::string(5000, '(')).ok());
   EXPECT_FALSE(t.parse("floor_div(N, 0)").ok());
@@ -180,15 +184,17 @@ TEST(Dim, BadTextIsRefused) {
 
 TEST(Type, TextRoundTrips) {
   DimTable t;
-  for (std::string_view text : {"f32[N,3,224,224]", "f32[]", "i4[?]", "seq(f32[?])", "opt(seq(i64[2,N]))", "opt(f16[1])", "map(i64,f32)",
-                                "seq(map(string,f32))", "seq(seq(f32[?]))", "none[?]", "f8e4m3fn[max(H, N),`a,b]`,2*N]"}) {
+  for (std::string_view text :
+       {"f32[N,3,224,224]", "f32[]", "i4[?]", "seq(f32[?])", "opt(seq(i64[2,N]))", "opt(f16[1])", "map(i64,f32)",
+        "seq(map(string,f32))", "seq(seq(f32[?]))", "none[?]", "f8e4m3fn[max(H, N),`a,b]`,2*N]"}) {
     const auto type = parse_type(text, t);
     ASSERT_TRUE(type.ok()) << text << ": " << type.error().what();
     String out;
     ASSERT_TRUE(print(*type, t, out).ok());
     EXPECT_EQ(out.view(), text);
   }
-  for (std::string_view text : {"", "f32", "f33[1]", "f32[1,]", "f32[1", "seq(f32)", "seq(seq(seq(f32[1])))", "map(i64)", "f32[1,1,1,1,1,1,1,1,1,1,1]"})
+  for (std::string_view text : {"", "f32", "f33[1]", "f32[1,]", "f32[1", "seq(f32)", "seq(seq(seq(f32[1])))",
+                                "map(i64)", "f32[1,1,1,1,1,1,1,1,1,1,1]"})
     EXPECT_FALSE(parse_type(text, t).ok()) << text;
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "seq(";

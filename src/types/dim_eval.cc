@@ -93,10 +93,17 @@ DimTable::Interval DimTable::interval(Dim d) const {
       if (b.low <= 0) return {-kInfinity, kInfinity};
       const auto low_by = a.low < 0 ? b.low : b.high;
       const auto high_by = a.high < 0 ? b.high : b.low;
-      return {a.low == -kInfinity ? a.low : floor_divide(a.low, low_by), a.high == kInfinity ? kInfinity : floor_divide(a.high, high_by)};
+      return {a.low == -kInfinity ? a.low : floor_divide(a.low, low_by),
+              a.high == kInfinity ? kInfinity : floor_divide(a.high, high_by)};
     }
-    case Op::kMax: { const Interval a = of(0), b = of(1); return {std::max(a.low, b.low), std::max(a.high, b.high)}; }
-    case Op::kMin: { const Interval a = of(0), b = of(1); return {std::min(a.low, b.low), std::min(a.high, b.high)}; }
+    case Op::kMax: {
+      const Interval a = of(0), b = of(1);
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    }
+    case Op::kMin: {
+      const Interval a = of(0), b = of(1);
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    }
   }
   return {-kInfinity, kInfinity};
 }
@@ -120,9 +127,12 @@ bool DimTable::solve(Dim d, int64_t value, std::span<int64_t> values) const {
   for (size_t i = sum ? 2 : 0; i < list.size(); i += sum ? 2 : 1) {
     const int64_t known = evaluate(Dim::from_raw(list[i]), values);
     if (known == kUnknown && open < list.size()) return true;
-    if (known == kUnknown) open = i;
-    else if (!sum) factor = saturating_mul(factor, known);
-    else if (__builtin_sub_overflow(rest, saturating_mul(list[i - 1], known), &rest)) return false;
+    if (known == kUnknown)
+      open = i;
+    else if (!sum)
+      factor = saturating_mul(factor, known);
+    else if (__builtin_sub_overflow(rest, saturating_mul(list[i - 1], known), &rest))
+      return false;
   }
   if (open == list.size()) return true;
   if (sum) factor = list[open - 1];

@@ -28,8 +28,8 @@ Status print_name(std::string_view name, String& out) {
 
 }  // namespace
 
-// A term of a sum or (`factor`) a factor of a product: sums, and products in products, which were too long to be merged, stand
-// in parentheses.
+// A term of a sum or (`factor`) a factor of a product: sums, and products in products, which were too long to be
+// merged, stand in parentheses.
 Status DimTable::print_part(Dim d, bool factor, String& out) const {
   const bool apart = nodes_[d.id()].op == Op::kSum || (factor && nodes_[d.id()].op == Op::kProduct);
   if (!apart) return print(d, out);
@@ -40,10 +40,13 @@ Status DimTable::print_part(Dim d, bool factor, String& out) const {
 
 namespace {
 
-// Parts of an expression as text, in the order of the alphabet: the order in a table depends on what it met first, and the same
-// expression of two tables shall read alike.
+// Parts of an expression as text, in the order of the alphabet: the order in a table depends on what it met first, and
+// the same expression of two tables shall read alike.
 struct Parts {
-  struct Part { int64_t coefficient; String text; };
+  struct Part {
+    int64_t coefficient;
+    String text;
+  };
   Vector<Part> list;
   Status add(int64_t coefficient, String text) { return list.push_back({coefficient, std::move(text)}); }
   void sort() {
@@ -62,15 +65,19 @@ Status DimTable::print(Dim d, String& out) const {
   Parts parts;
   for (size_t i = sum ? 2 : 0; i < list.size(); i += sum ? 2 : 1) {
     String text;
-    MICA_TRY_STATUS(sum || product ? print_part(Dim::from_raw(list[i]), product, text) : print(Dim::from_raw(list[i]), text));
+    MICA_TRY_STATUS(sum || product ? print_part(Dim::from_raw(list[i]), product, text)
+                                   : print(Dim::from_raw(list[i]), text));
     MICA_TRY_STATUS(parts.add(sum ? list[i - 1] : 1, std::move(text)));
   }
   if (node.op != Op::kFloorDiv) parts.sort();
-  if (!sum && !product) MICA_TRY_STATUS(out.append(node.op == Op::kFloorDiv ? "floor_div(" : node.op == Op::kMax ? "max(" : "min("));
+  if (!sum && !product)
+    MICA_TRY_STATUS(out.append(node.op == Op::kFloorDiv ? "floor_div(" : node.op == Op::kMax ? "max(" : "min("));
   bool first = true;
   for (const auto& [c, text] : parts.list) {
-    if (sum) MICA_TRY_STATUS(out.append(first ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ")));
-    else if (!first) MICA_TRY_STATUS(out.append(product ? "*" : ", "));
+    if (sum)
+      MICA_TRY_STATUS(out.append(first ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ")));
+    else if (!first)
+      MICA_TRY_STATUS(out.append(product ? "*" : ", "));
     if (c != 1 && c != -1) MICA_TRY_STATUS(out.print("{}*", c < 0 ? -c : c));
     MICA_TRY_STATUS(out.append(text));
     first = false;
@@ -79,7 +86,8 @@ Status DimTable::print(Dim d, String& out) const {
   return list[0] == 0 ? Status() : out.print(list[0] < 0 ? " - {}" : " + {}", list[0] < 0 ? -list[0] : list[0]);
 }
 
-// sum := ['-'] product (('+'|'-') product)* ; product := atom ('*' atom)* ; atom := number | name | `name` | f(sum, sum) | (sum)
+// sum := ['-'] product (('+'|'-') product)* ; product := atom ('*' atom)* ; atom := number | name | `name` | f(sum,
+// sum) | (sum)
 class DimParser {
  public:
   DimParser(DimTable& table, std::string_view text) : table_(table), text_(text) {}
@@ -93,7 +101,9 @@ class DimParser {
 
  private:
   static constexpr int kMaxDepth = 64;
-  void skip() { while (!text_.empty() && text_[0] == ' ') text_.remove_prefix(1); }
+  void skip() {
+    while (!text_.empty() && text_[0] == ' ') text_.remove_prefix(1);
+  }
   bool take(char c) {
     skip();
     if (text_.empty() || text_[0] != c) return false;
@@ -138,8 +148,10 @@ class DimParser {
     if (take('`')) {
       String name;
       for (;; text_.remove_prefix(1)) {
-        if (text_.starts_with("``")) text_.remove_prefix(1);
-        else if (text_.starts_with("`")) break;
+        if (text_.starts_with("``"))
+          text_.remove_prefix(1);
+        else if (text_.starts_with("`"))
+          break;
         MICA_CHECK(!text_.empty(), kBadText, "a quoted name in a dimension has no end");
         MICA_TRY_STATUS(name.append(text_.substr(0, 1)));
       }

@@ -11,7 +11,9 @@ namespace {
 class KnownRun final : public RunScope {
  public:
   KnownRun(InferScope& scope, int64_t max_elements) : scope_(scope), room_(max_elements) {}
-  ~KnownRun() { for (void* block : scratch_) deallocate(block); }
+  ~KnownRun() {
+    for (void* block : scratch_) deallocate(block);
+  }
 
   // Operands and results; `as`: the element type of every output, or kNone for those inferred.
   Status prepare(DType as) {
@@ -42,7 +44,8 @@ class KnownRun final : public RunScope {
     if (!wants(i)) return {};
     const RunValue& value = out_[static_cast<size_t>(i)];
     if (!value.tensor.data) return make_output(static_cast<size_t>(i), dims);
-    MICA_CHECK(std::ranges::equal(value.tensor.shape(), dims), kBadShape, "output {} has another shape than inferred", i);
+    MICA_CHECK(std::ranges::equal(value.tensor.shape(), dims), kBadShape, "output {} has another shape than inferred",
+               i);
     return {};
   }
   Status adopt_output(int i, OwnedTensor tensor) override {
@@ -80,7 +83,8 @@ class KnownRun final : public RunScope {
   Status make_output(size_t i, std::span<const int64_t> dims) {
     int64_t count = 1;
     for (int64_t d : dims) {
-      MICA_CHECK(d >= 0 && !__builtin_mul_overflow(count, d, &count), kBadShape, "output {} has a dimension of {}", i, d);
+      MICA_CHECK(d >= 0 && !__builtin_mul_overflow(count, d, &count), kBadShape, "output {} has a dimension of {}", i,
+                 d);
     }
     MICA_CHECK(dims.size() <= kMaxRank && count <= room_, kLimit, "a result is too large to be computed ahead");
     room_ -= count;
@@ -101,8 +105,8 @@ class KnownRun final : public RunScope {
 
 bool is_whole(DType dtype) { return is_integer(dtype) || dtype == DType::kBool; }
 
-// Gives small integer constants their elements as dimensions. Those that are no dimension (u64 beyond 2^63, or the few numbers
-// that mark expressions) stay unknown.
+// Gives small integer constants their elements as dimensions. Those that are no dimension (u64 beyond 2^63, or the few
+// numbers that mark expressions) stay unknown.
 Status known_values(InferValue& value, InferScope& scope) {
   const TensorView* constant = value.constant;
   if (!value.present || value.has_values || !constant || !is_whole(constant->dtype)) return {};
@@ -196,12 +200,13 @@ bool view_of_values(const InferValue& value, TensorView& view) {
   if (!value.has_values || !count.ok() || *count != static_cast<int64_t>(value.values.size())) return false;
   std::array<int64_t, kMaxRank> dims;
   for (int i = 0; i < value.type.shape.rank; ++i) dims[static_cast<size_t>(i)] = value.type.shape[i].value();
-  view = dense_view(const_cast<Dim*>(value.values.data()), DType::kI64, std::span(dims.data(), static_cast<size_t>(value.type.shape.rank)));
+  view = dense_view(const_cast<Dim*>(value.values.data()), DType::kI64,
+                    std::span(dims.data(), static_cast<size_t>(value.type.shape.rank)));
   return true;
 }
 
-// Data movement: the reference runs on the bits of dimensions. Operands of the data's type are shown as i64 too, so that the
-// types of all still agree; other operands (positions, permutations) must be constant.
+// Data movement: the reference runs on the bits of dimensions. Operands of the data's type are shown as i64 too, so
+// that the types of all still agree; other operands (positions, permutations) must be constant.
 Status move_values(const OpDef& op, InferScope& scope) {
   if (scope.inputs.empty() || !op.reference) return {};
   for (const InferValue& out : scope.outputs)

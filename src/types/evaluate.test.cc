@@ -18,7 +18,9 @@ class Scope final : public InferScope {
  public:
   explicit Scope(DimTable& t) { table = &t; }
   ~Scope() = default;
-  Status infer_region(int, std::span<const InferValue>, std::span<InferValue>) override { return error(Code::kInternal, "no regions"); }
+  Status infer_region(int, std::span<const InferValue>, std::span<InferValue>) override {
+    return error(Code::kInternal, "no regions");
+  }
   int regions() const override { return 0; }
   void* allocate(size_t bytes) override {
     blocks_.push_back(std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1));
@@ -76,7 +78,11 @@ Status reference_gather(RunScope& s) {
   }
   return {};
 }
-const OpDef kGather = {.name = "gather", .inputs = {2, 2}, .infer = infer_gather, .reference = reference_gather, .dim_rule = DimRule::kMove};
+const OpDef kGather = {.name = "gather",
+                       .inputs = {2, 2},
+                       .infer = infer_gather,
+                       .reference = reference_gather,
+                       .dim_rule = DimRule::kMove};
 
 Status infer_concat(InferScope& s) {
   Dim total = 0;
@@ -87,10 +93,15 @@ Status infer_concat(InferScope& s) {
 Status reference_concat(RunScope& s) {
   int64_t at = 0;
   for (const RunValue& in : s.inputs)
-    for (int64_t i = 0; i < in.tensor.count(); ++i) Elements(s.out(0)).set_integer(at++, Elements(in.tensor).integer(i));
+    for (int64_t i = 0; i < in.tensor.count(); ++i)
+      Elements(s.out(0)).set_integer(at++, Elements(in.tensor).integer(i));
   return {};
 }
-const OpDef kConcat = {.name = "concat", .inputs = {1, kAnyNumber}, .infer = infer_concat, .reference = reference_concat, .dim_rule = DimRule::kMove};
+const OpDef kConcat = {.name = "concat",
+                       .inputs = {1, kAnyNumber},
+                       .infer = infer_concat,
+                       .reference = reference_concat,
+                       .dim_rule = DimRule::kMove};
 
 Status infer_nonzero(InferScope& s) {
   s.out(0, DType::kI64, Shape{s.dims().fresh("nonzero")});
@@ -114,7 +125,12 @@ Status run_pointwise(RunScope& s) {
 }
 template <Pointwise F>
 OpDef pointwise_op(DimRule rule) {
-  return {.name = "pointwise", .inputs = {1, 2}, .infer = infer_pointwise, .reference = run_pointwise<F>, .dim_rule = rule, .pointwise = F};
+  return {.name = "pointwise",
+          .inputs = {1, 2},
+          .infer = infer_pointwise,
+          .reference = run_pointwise<F>,
+          .dim_rule = rule,
+          .pointwise = F};
 }
 const OpDef kMul = pointwise_op<Pointwise::kMul>(DimRule::kMul);
 const OpDef kAdd = pointwise_op<Pointwise::kAdd>(DimRule::kAdd);
@@ -241,8 +257,10 @@ TEST(Evaluate, ErrorsAreReported) {
   untyped.infer = [](InferScope&) { return Status(); };
   EXPECT_EQ(s.apply(untyped, {Scope::tensor(DType::kF32, Shape{1})}).error().code(), Code::kInternal);
   EXPECT_EQ(s.apply(kGather, {Scope::tensor(DType::kF32, Shape{1})}).error().code(), Code::kBadModel);
-  EXPECT_EQ(s.apply(kAdd, {Scope::tensor(DType::kF32, Shape{2}), Scope::tensor(DType::kF32, Shape{3})}).error().code(), Code::kBadShape);
-  EXPECT_EQ(s.apply(kAdd, {Scope::tensor(DType::kF32, Shape{2}), Scope::tensor(DType::kF16, Shape{2})}).error().code(), Code::kBadType);
+  EXPECT_EQ(s.apply(kAdd, {Scope::tensor(DType::kF32, Shape{2}), Scope::tensor(DType::kF32, Shape{3})}).error().code(),
+            Code::kBadShape);
+  EXPECT_EQ(s.apply(kAdd, {Scope::tensor(DType::kF32, Shape{2}), Scope::tensor(DType::kF16, Shape{2})}).error().code(),
+            Code::kBadType);
 }
 
 TEST(Infer, Broadcast) {
@@ -264,7 +282,8 @@ TEST(Infer, KnownNumbers) {
   DimTable t;
   Scope s(t);
   const InferValue values[] = {s.constant(DType::kI32, {3}, {4, 5, 6}), s.constant(DType::kF16, {1}, {0.5}),
-                               Scope::tensor(DType::kI64, Shape{2}), s.constant(DType::kI8, {21}, std::vector<double>(21))};
+                               Scope::tensor(DType::kI64, Shape{2}),
+                               s.constant(DType::kI8, {21}, std::vector<double>(21))};
   s.inputs = values;
   Ints list;
   ASSERT_TRUE(s.ints(0, list));
@@ -288,7 +307,8 @@ TEST(ReferencePointwise, EveryTypeAndBroadcast) {
     if (dtype == DType::kString || dtype == DType::kF8E8m0) continue;
     SCOPED_TRACE(name_of(dtype));
     Scope s(t);
-    ASSERT_TRUE(s.apply(kAdd, {s.constant(dtype, {2, 1, 3}, {0, 1, 0, 1, 0, 0}), s.constant(dtype, {2, 1}, {0, 1})}).ok());
+    ASSERT_TRUE(
+        s.apply(kAdd, {s.constant(dtype, {2, 1, 3}, {0, 1, 0, 1, 0, 0}), s.constant(dtype, {2, 1}, {0, 1})}).ok());
     ASSERT_NE(s.out.constant, nullptr);
     EXPECT_EQ(s.out.type.shape, (Shape{2, 2, 3}));
     const double expected[] = {0, 1, 0, 1, 2, 1, 1, 0, 0, 2, 1, 1};

@@ -7,20 +7,26 @@ namespace {
 
 // NumPy's rule for one pair of dimensions; false when fixed ones disagree.
 bool broadcast_dim(Dim a, Dim b, DimTable& dims, Dim& out) {
-  if (a == b || b.is(1)) out = a;
-  else if (a.is(1)) out = b;
-  else if (a.is_fixed() && b.is_fixed()) return false;
-  else if (a.is_fixed()) out = a;
-  else if (b.is_fixed()) out = b;
-  else out = dims.max(a, b);
+  if (a == b || b.is(1))
+    out = a;
+  else if (a.is(1))
+    out = b;
+  else if (a.is_fixed() && b.is_fixed())
+    return false;
+  else if (a.is_fixed())
+    out = a;
+  else if (b.is_fixed())
+    out = b;
+  else
+    out = dims.max(a, b);
   return true;
 }
 
 }  // namespace
 
 Result<int> normalize_axis(int64_t axis, int rank, std::string_view what) {
-  MICA_CHECK(axis >= -rank && axis < rank, kBadAttribute, "`{}` is {}, outside -{} … {} of a tensor with {} dimensions", what, axis,
-             rank, rank - 1, rank);
+  MICA_CHECK(axis >= -rank && axis < rank, kBadAttribute, "`{}` is {}, outside -{} … {} of a tensor with {} dimensions",
+             what, axis, rank, rank - 1, rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -74,8 +80,11 @@ Status require_rank(const InferScope& scope, int input, int low, int high) {
   if (!shape.known() || (shape.rank >= low && shape.rank <= high)) return {};
   String text;
   MICA_TRY_STATUS(print(shape, *scope.table, text));
-  if (low == high) return error(Code::kBadRank, "input {} needs {} dimensions, got {}: {}", input, low, static_cast<int>(shape.rank), text);
-  return error(Code::kBadRank, "input {} needs {} to {} dimensions, got {}: {}", input, low, high, static_cast<int>(shape.rank), text);
+  if (low == high)
+    return error(Code::kBadRank, "input {} needs {} dimensions, got {}: {}", input, low, static_cast<int>(shape.rank),
+                 text);
+  return error(Code::kBadRank, "input {} needs {} to {} dimensions, got {}: {}", input, low, high,
+               static_cast<int>(shape.rank), text);
 }
 
 Status require_float(const InferScope& scope, int input) {
@@ -86,8 +95,8 @@ Status require_float(const InferScope& scope, int input) {
 }
 
 Status require_same_dtype(const InferScope& scope, int a, int b) {
-  MICA_CHECK(scope.dtype(a) == scope.dtype(b), kBadType, "inputs {} and {} differ in type: {} and {}", a, b, name_of(scope.dtype(a)),
-             name_of(scope.dtype(b)));
+  MICA_CHECK(scope.dtype(a) == scope.dtype(b), kBadType, "inputs {} and {} differ in type: {} and {}", a, b,
+             name_of(scope.dtype(a)), name_of(scope.dtype(b)));
   return {};
 }
 

@@ -67,8 +67,10 @@ double to_odd(int64_t value) {
 
 double load_number(DType dtype, const void* p) {
   switch (dtype) {
-    case DType::kF32: case DType::kC64: return static_cast<double>(read<float>(p));
-    case DType::kF64: case DType::kC128: return read<double>(p);
+    case DType::kF32:
+    case DType::kC64: return static_cast<double>(read<float>(p));
+    case DType::kF64:
+    case DType::kC128: return read<double>(p);
     case DType::kF16: return static_cast<double>(f16_to_float(read<uint16_t>(p)));
     case DType::kBf16: return static_cast<double>(bf16_to_float(read<uint16_t>(p)));
     case DType::kU64: return static_cast<double>(read<uint64_t>(p));
@@ -84,7 +86,8 @@ int64_t load_int(DType dtype, const void* p) {
     case DType::kI8: return read<int8_t>(p);
     case DType::kI16: return read<int16_t>(p);
     case DType::kI32: return read<int32_t>(p);
-    case DType::kI64: case DType::kU64: return read<int64_t>(p);
+    case DType::kI64:
+    case DType::kU64: return read<int64_t>(p);
     case DType::kU8: return read<uint8_t>(p);
     case DType::kU16: return read<uint16_t>(p);
     case DType::kU32: return read<uint32_t>(p);
@@ -93,7 +96,8 @@ int64_t load_int(DType dtype, const void* p) {
     case DType::kI2: return signed_bits(p, 2);
     case DType::kU4: return low_bits(p, 4);
     case DType::kU2: return low_bits(p, 2);
-    case DType::kNone: case DType::kString: return 0;
+    case DType::kNone:
+    case DType::kString: return 0;
     default: return truncate(load_number(dtype, p), 64);
   }
 }
@@ -121,15 +125,22 @@ void store_number(DType dtype, void* p, double value) {
 
 void store_int(DType dtype, void* p, int64_t value) {
   switch (dtype) {
-    case DType::kI8: case DType::kU8: return write(p, static_cast<uint8_t>(value));
-    case DType::kI16: case DType::kU16: return write(p, static_cast<uint16_t>(value));
-    case DType::kI32: case DType::kU32: return write(p, static_cast<uint32_t>(value));
-    case DType::kI64: case DType::kU64: return write(p, value);
+    case DType::kI8:
+    case DType::kU8: return write(p, static_cast<uint8_t>(value));
+    case DType::kI16:
+    case DType::kU16: return write(p, static_cast<uint16_t>(value));
+    case DType::kI32:
+    case DType::kU32: return write(p, static_cast<uint32_t>(value));
+    case DType::kI64:
+    case DType::kU64: return write(p, value);
     case DType::kBool: return write(p, static_cast<uint8_t>(value != 0));
-    case DType::kI4: case DType::kU4: return write_bits(p, 4, static_cast<unsigned>(value & 15));
-    case DType::kI2: case DType::kU2: return write_bits(p, 2, static_cast<unsigned>(value & 3));
+    case DType::kI4:
+    case DType::kU4: return write_bits(p, 4, static_cast<unsigned>(value & 15));
+    case DType::kI2:
+    case DType::kU2: return write_bits(p, 2, static_cast<unsigned>(value & 3));
     case DType::kF64: return write(p, static_cast<double>(value));
-    case DType::kNone: case DType::kString: return;
+    case DType::kNone:
+    case DType::kString: return;
     default: return store_number(dtype, p, to_odd(value));
   }
 }

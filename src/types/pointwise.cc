@@ -6,15 +6,20 @@ namespace mica {
 namespace {
 
 constexpr PointwiseInfo kInfo[kPointwiseCount] = {
-    {"none", 0, 0}, {"identity", 1, 0}, {"neg", 1, 0}, {"abs", 1, 0}, {"sign", 1, 0}, {"square", 1, 0}, {"reciprocal", 1, 0},
-    {"sqrt", 1, 0}, {"rsqrt", 1, 0}, {"exp", 1, 0}, {"log", 1, 0}, {"erf", 1, 0}, {"sigmoid", 1, 0}, {"tanh", 1, 0},
-    {"relu", 1, 0}, {"leaky_relu", 1, 1}, {"elu", 1, 1}, {"selu", 1, 2}, {"celu", 1, 1}, {"hard_sigmoid", 1, 2},
-    {"hard_swish", 1, 0}, {"softplus", 1, 0}, {"softsign", 1, 0}, {"gelu", 1, 0}, {"gelu_tanh", 1, 0}, {"silu", 1, 1},
-    {"mish", 1, 0}, {"thresholded_relu", 1, 1}, {"shrink", 1, 2}, {"clip", 1, 2}, {"floor", 1, 0}, {"ceil", 1, 0},
-    {"round", 1, 0}, {"sin", 1, 0}, {"cos", 1, 0}, {"tan", 1, 0}, {"asin", 1, 0}, {"acos", 1, 0}, {"atan", 1, 0},
-    {"sinh", 1, 0}, {"cosh", 1, 0}, {"asinh", 1, 0}, {"acosh", 1, 0}, {"atanh", 1, 0}, {"affine", 1, 2}, {"add", 2, 0},
-    {"sub", 2, 0}, {"mul", 2, 0}, {"div", 2, 0}, {"min", 2, 0}, {"max", 2, 0}, {"pow", 2, 0}, {"mod", 2, 0}, {"fmod", 2, 0},
-    {"prelu", 2, 0},
+    {"none", 0, 0},       {"identity", 1, 0}, {"neg", 1, 0},        {"abs", 1, 0},
+    {"sign", 1, 0},       {"square", 1, 0},   {"reciprocal", 1, 0}, {"sqrt", 1, 0},
+    {"rsqrt", 1, 0},      {"exp", 1, 0},      {"log", 1, 0},        {"erf", 1, 0},
+    {"sigmoid", 1, 0},    {"tanh", 1, 0},     {"relu", 1, 0},       {"leaky_relu", 1, 1},
+    {"elu", 1, 1},        {"selu", 1, 2},     {"celu", 1, 1},       {"hard_sigmoid", 1, 2},
+    {"hard_swish", 1, 0}, {"softplus", 1, 0}, {"softsign", 1, 0},   {"gelu", 1, 0},
+    {"gelu_tanh", 1, 0},  {"silu", 1, 1},     {"mish", 1, 0},       {"thresholded_relu", 1, 1},
+    {"shrink", 1, 2},     {"clip", 1, 2},     {"floor", 1, 0},      {"ceil", 1, 0},
+    {"round", 1, 0},      {"sin", 1, 0},      {"cos", 1, 0},        {"tan", 1, 0},
+    {"asin", 1, 0},       {"acos", 1, 0},     {"atan", 1, 0},       {"sinh", 1, 0},
+    {"cosh", 1, 0},       {"asinh", 1, 0},    {"acosh", 1, 0},      {"atanh", 1, 0},
+    {"affine", 1, 2},     {"add", 2, 0},      {"sub", 2, 0},        {"mul", 2, 0},
+    {"div", 2, 0},        {"min", 2, 0},      {"max", 2, 0},        {"pow", 2, 0},
+    {"mod", 2, 0},        {"fmod", 2, 0},     {"prelu", 2, 0},
 };
 
 double larger(double x, double y) { return std::isnan(x) || std::isnan(y) ? NAN : (x > y ? x : y); }
@@ -24,7 +29,9 @@ double log1p_exp(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::
 double round_even(double x) { return std::nearbyint(x); }
 double clamp01(double x) { return smaller(larger(x, 0.0), 1.0); }
 double sign_of(double x) { return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0)); }
-double shrink(double x, double lambda, double bias) { return x < -lambda ? x + bias : x > lambda ? x - bias : std::isnan(x) ? x : 0.0; }
+double shrink(double x, double lambda, double bias) {
+  return x < -lambda ? x + bias : x > lambda ? x - bias : std::isnan(x) ? x : 0.0;
+}
 double floor_mod(double x, double y) {
   const double r = std::fmod(x, y);
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
@@ -111,10 +118,25 @@ double apply(Pointwise f, double x, double y, float a, float b) {
 
 bool has_int_form(Pointwise f) {
   switch (f) {
-    case Pointwise::kIdentity: case Pointwise::kNeg: case Pointwise::kAbs: case Pointwise::kSign: case Pointwise::kSquare:
-    case Pointwise::kRelu: case Pointwise::kFloor: case Pointwise::kCeil: case Pointwise::kRound:
-    case Pointwise::kAdd: case Pointwise::kSub: case Pointwise::kMul: case Pointwise::kDiv: case Pointwise::kMin:
-    case Pointwise::kMax: case Pointwise::kPow: case Pointwise::kMod: case Pointwise::kFmod: case Pointwise::kPrelu: return true;
+    case Pointwise::kIdentity:
+    case Pointwise::kNeg:
+    case Pointwise::kAbs:
+    case Pointwise::kSign:
+    case Pointwise::kSquare:
+    case Pointwise::kRelu:
+    case Pointwise::kFloor:
+    case Pointwise::kCeil:
+    case Pointwise::kRound:
+    case Pointwise::kAdd:
+    case Pointwise::kSub:
+    case Pointwise::kMul:
+    case Pointwise::kDiv:
+    case Pointwise::kMin:
+    case Pointwise::kMax:
+    case Pointwise::kPow:
+    case Pointwise::kMod:
+    case Pointwise::kFmod:
+    case Pointwise::kPrelu: return true;
     default: return false;
   }
 }
@@ -144,7 +166,8 @@ int64_t apply_int(Pointwise f, int64_t x, int64_t y, bool is_unsigned) {
     case Pointwise::kPow: {
       if (!is_unsigned && y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
       uint64_t result = 1, base = ux;
-      for (uint64_t e = uy; e; e >>= 1, base *= base) if (e & 1) result *= base;
+      for (uint64_t e = uy; e; e >>= 1, base *= base)
+        if (e & 1) result *= base;
       return wrap(result);
     }
     default: return x;

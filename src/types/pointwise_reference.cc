@@ -78,10 +78,13 @@ void run_strided(const Function& fn, const TensorView& x, const TensorView& y, c
   do {
     auto *a = x.as<const char>(), *b = y.as<const char>();
     auto* to = out.as<char>();
-    for (int i = 0; i < last; ++i) a += index[i] * x.stride(i), b += index[i] * y.stride(i), to += index[i] * out.stride(i);
+    for (int i = 0; i < last; ++i)
+      a += index[i] * x.stride(i), b += index[i] * y.stride(i), to += index[i] * out.stride(i);
     for (int64_t i = 0; i < count; ++i, a += x_step, b += y_step, to += out_step) {
-      if (fn.integer) store_int(out.dtype, to, apply_int(fn.f, load_int(x.dtype, a), load_int(y.dtype, b), fn.is_unsigned));
-      else store_number(out.dtype, to, apply(fn.f, load_number(x.dtype, a), load_number(y.dtype, b), fn.a, fn.b));
+      if (fn.integer)
+        store_int(out.dtype, to, apply_int(fn.f, load_int(x.dtype, a), load_int(y.dtype, b), fn.is_unsigned));
+      else
+        store_number(out.dtype, to, apply(fn.f, load_number(x.dtype, a), load_number(y.dtype, b), fn.a, fn.b));
     }
   } while (next_index(index, out.shape().first(static_cast<size_t>(std::max(last, 0)))));
 }
@@ -96,8 +99,10 @@ void run_packed(const Function& fn, const TensorView& x, const TensorView& y, co
   int64_t index[kMaxRank] = {}, own[2][kMaxRank];
   do {
     const int64_t *i = index_in(x, index, own[0]), *j = index_in(y, index, own[1]);
-    if (fn.integer) to.set_integer_at(index, apply_int(fn.f, a.integer_at(i), b.integer_at(j), fn.is_unsigned));
-    else to.set_number_at(index, apply(fn.f, a.number_at(i), b.number_at(j), fn.a, fn.b));
+    if (fn.integer)
+      to.set_integer_at(index, apply_int(fn.f, a.integer_at(i), b.integer_at(j), fn.is_unsigned));
+    else
+      to.set_number_at(index, apply(fn.f, a.number_at(i), b.number_at(j), fn.a, fn.b));
   } while (next_index(index, out.shape()));
 }
 
@@ -113,8 +118,10 @@ Status reference_pointwise(RunScope& scope, const OpDef& op) {
   MICA_TRY_STATUS(scope.allocate_output(0, std::span(dims, static_cast<size_t>(rank))));
   const TensorView out = scope.out(0);
   if (out.empty() || run_dense(fn, x, y, out)) return {};
-  if (is_sub_byte(x.dtype) || is_sub_byte(y.dtype) || is_sub_byte(out.dtype)) run_packed(fn, x, y, out);
-  else run_strided(fn, stretched(x, out), stretched(y, out), out);
+  if (is_sub_byte(x.dtype) || is_sub_byte(y.dtype) || is_sub_byte(out.dtype))
+    run_packed(fn, x, y, out);
+  else
+    run_strided(fn, stretched(x, out), stretched(y, out), out);
   return {};
 }
 

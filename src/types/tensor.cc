@@ -5,7 +5,8 @@
 namespace mica {
 namespace {
 
-// Loops of a copy, outermost first, after dropping dimensions of 1 and merging those that both sides run through evenly.
+// Loops of a copy, outermost first, after dropping dimensions of 1 and merging those that both sides run through
+// evenly.
 struct CopyLoops {
   int rank = 0;
   int64_t dims[kMaxRank], from[kMaxRank], to[kMaxRank];
@@ -32,7 +33,8 @@ CopyLoops loops_of(const TensorView& from, const TensorView& to, int axes) {
     for (int j = i; j > 0 && loops.to[j - 1] < loops.to[j]; --j) loops.swap(j - 1, j);
   int kept = 0;
   for (int i = 1; i < loops.rank; ++i) {
-    const bool even = loops.from[kept] == loops.from[i] * loops.dims[i] && loops.to[kept] == loops.to[i] * loops.dims[i];
+    const bool even =
+        loops.from[kept] == loops.from[i] * loops.dims[i] && loops.to[kept] == loops.to[i] * loops.dims[i];
     const int64_t merged = even ? loops.dims[kept] : 1;
     kept += !even;
     loops.dims[kept] = merged * loops.dims[i];
@@ -47,7 +49,9 @@ template <class T>
 void copy_strided(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(T));
 }
-struct Wide { uint64_t half[2]; };
+struct Wide {
+  uint64_t half[2];
+};
 
 using CopyRow = void (*)(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t count);
 CopyRow strided_copy(int64_t bytes) {
@@ -79,16 +83,16 @@ void for_each(const CopyLoops& loops, const char* from, char* to, const Body& bo
   }
 }
 
-// A transposition of the two innermost loops goes by tiles, so that the cache lines read are used whole: 32 rows of 64 bytes
-// on each side fit a first-level cache many times over.
+// A transposition of the two innermost loops goes by tiles, so that the cache lines read are used whole: 32 rows of 64
+// bytes on each side fit a first-level cache many times over.
 constexpr int64_t kTile = 32;
 void copy_plane(const CopyLoops& plane, CopyRow row, const char* from, char* to) {
   for (int64_t i = 0; i < plane.dims[0]; i += kTile)
     for (int64_t j = 0; j < plane.dims[1]; j += kTile) {
       const int64_t rows = std::min(kTile, plane.dims[0] - i), columns = std::min(kTile, plane.dims[1] - j);
       for (int64_t r = i; r < i + rows; ++r)
-        row(from + r * plane.from[0] + j * plane.from[1], plane.from[1], to + r * plane.to[0] + j * plane.to[1], plane.to[1],
-            columns);
+        row(from + r * plane.from[0] + j * plane.from[1], plane.from[1], to + r * plane.to[0] + j * plane.to[1],
+            plane.to[1], columns);
     }
 }
 
@@ -101,7 +105,8 @@ void copy_bytes(const TensorView& from, const TensorView& to, int64_t bytes) {
   const int64_t count = loops.dims[last], from_stride = loops.from[last], to_stride = loops.to[last];
   if (from_stride == bytes && to_stride == bytes) {
     loops.rank = last;
-    return for_each(loops, source, target, [&](const char* f, char* t) { std::memcpy(t, f, static_cast<size_t>(count * bytes)); });
+    return for_each(loops, source, target,
+                    [&](const char* f, char* t) { std::memcpy(t, f, static_cast<size_t>(count * bytes)); });
   }
   const CopyRow row = strided_copy(bytes);
   int dense = -1;  // the loop along which the source is read evenly

@@ -24,7 +24,8 @@ TEST(Number, SmallNumbersRoundTripInEveryType) {
     unsigned char place[16] = {};
     for (double v : {0.0, 1.0, 2.0, -1.0, -2.0, 0.5, 4.0}) {
       const NumberKind kind = kind_of(dtype);
-      const bool negative = v < 0 && (kind == NumberKind::kUnsigned || kind == NumberKind::kBool || dtype == DType::kF8E8m0);
+      const bool negative =
+          v < 0 && (kind == NumberKind::kUnsigned || kind == NumberKind::kBool || dtype == DType::kF8E8m0);
       const bool large = (v > 1 && (dtype == DType::kBool || dtype == DType::kI2)) || (v > 3 && dtype == DType::kU2);
       const bool fraction = v == 0.5 && kind != NumberKind::kFloat && kind != NumberKind::kComplex;
       if (negative || large || fraction || (v == 0 && dtype == DType::kF8E8m0)) continue;
@@ -123,7 +124,8 @@ TEST(Elements, SubByteTypesPackLowBitsFirstAndPadRows) {
   EXPECT_EQ(dense_bytes(DType::kF32, {}), 4);
 }
 
-// A view of `dims` whose axes are stored in the order `order`, outermost first, with `gap` bytes after each of the outermost.
+// A view of `dims` whose axes are stored in the order `order`, outermost first, with `gap` bytes after each of the
+// outermost.
 struct Permuted {
   std::vector<char> memory;
   TensorView view;
@@ -141,7 +143,8 @@ struct Permuted {
 
 TEST(Copy, EveryPermutationOfAwkwardShapes) {
   for (DType dtype : {DType::kU8, DType::kF16, DType::kF32, DType::kI64, DType::kC128})
-    for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{}, {7}, {1, 1}, {3, 37}, {67, 33}, {2, 1, 35}, {3, 34, 5}, {2, 3, 1, 37}}) {
+    for (const std::vector<int64_t>& dims :
+         std::vector<std::vector<int64_t>>{{}, {7}, {1, 1}, {3, 37}, {67, 33}, {2, 1, 35}, {3, 34, 5}, {2, 3, 1, 37}}) {
       std::vector<int> order(dims.size()), to_order(dims.size());
       std::iota(order.begin(), order.end(), 0);
       std::iota(to_order.begin(), to_order.end(), 0);
@@ -152,7 +155,8 @@ TEST(Copy, EveryPermutationOfAwkwardShapes) {
           const int64_t count = from.view.count();
           for (int64_t i = 0; i < count; ++i) source.set_integer(i, i % 101);
           copy_elements(from.view, to.view);
-          for (int64_t i = 0; i < count; ++i) ASSERT_EQ(target.integer(i), i % 101) << name_of(dtype) << " element " << i;
+          for (int64_t i = 0; i < count; ++i)
+            ASSERT_EQ(target.integer(i), i % 101) << name_of(dtype) << " element " << i;
         }
       } while (std::next_permutation(order.begin(), order.end()));
     }

@@ -49,7 +49,7 @@ Result<Type> parse_kind(std::string_view text, DimTable& dims, int depth) {
   MICA_CHECK(depth <= 2, kBadText, "a type is nested too deep");
   const auto inside = [&](std::string_view head) -> std::string_view {
     return text.starts_with(head) && text.ends_with(")") ? slice(text, head.size(), text.size() - head.size() - 1)
-                                                             : std::string_view();
+                                                         : std::string_view();
   };
   if (const auto inner = inside("map("); !inner.empty()) {
     const size_t comma = inner.find(',');
