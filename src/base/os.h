@@ -28,6 +28,10 @@ std::string_view environment(const char* name);
 void* map_memory(size_t bytes, bool huge);
 void unmap_memory(void* memory, size_t bytes);
 
+// Size of a processor's data cache of level 1, 2 or 3; 0 when the system does not tell, or there is none. `root` goes
+// before the system's paths, and then these alone are asked: for tests.
+size_t cache_bytes(int level, std::string_view root = {});
+
 // Processors that the calling thread may be scheduled on; at least 1.
 int usable_cpus();
 // Processors' worth of time that control groups (v1 or v2, the tightest on the way to the root) grant; 0 without a

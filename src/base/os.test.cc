@@ -75,7 +75,7 @@ TEST(Os, AffinityCounts) {
   EXPECT_LE(default_threads(), usable_cpus());
 }
 
-class Quota : public testing::Test {
+class SystemFiles : public testing::Test {
  protected:
   void SetUp() override { root = fs::path(testing::TempDir()) / ("mica_quota_" + std::to_string(now_ns())); }
   void TearDown() override { fs::remove_all(root); }
@@ -87,7 +87,24 @@ class Quota : public testing::Test {
   fs::path root;
 };
 
-TEST_F(Quota, NoneWithoutGroups) {
+TEST_F(SystemFiles, CacheSizes) {
+  EXPECT_EQ(cache_bytes(1, root.string()), 0u);
+  const auto cache = [&](const char* index, const char* level, const char* type, const char* size) {
+    const std::string folder = std::string("sys/devices/system/cpu/cpu0/cache/index") + index;
+    put(folder + "/level", level);
+    put(folder + "/type", type);
+    put(folder + "/size", size);
+  };
+  cache("0", "1\n", "Instruction\n", "64K\n");
+  cache("1", "1\n", "Data\n", "48K\n");
+  cache("2", "2\n", "Unified\n", "2M\n");
+  EXPECT_EQ(cache_bytes(1, root.string()), 48u << 10);
+  EXPECT_EQ(cache_bytes(2, root.string()), 2u << 20);
+  EXPECT_EQ(cache_bytes(3, root.string()), 0u);
+  EXPECT_EQ(cache_bytes(9), 0u);
+}
+
+TEST_F(SystemFiles, NoneWithoutGroups) {
   EXPECT_EQ(quota(), 0);
   put("proc/self/cgroup", "garbage");
   EXPECT_EQ(quota(), 0);
@@ -95,7 +112,7 @@ TEST_F(Quota, NoneWithoutGroups) {
   EXPECT_EQ(quota(), 0);
 }
 
-TEST_F(Quota, Version2TakesTheTightestAncestor) {
+TEST_F(SystemFiles, Version2TakesTheTightestAncestor) {
   put("proc/self/cgroup", "0::/outer/inner\n");
   put("sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
   EXPECT_EQ(quota(), 0);
@@ -105,13 +122,13 @@ TEST_F(Quota, Version2TakesTheTightestAncestor) {
   EXPECT_EQ(quota(), 0.5);
 }
 
-TEST_F(Quota, Version2InAContainer) {
+TEST_F(SystemFiles, Version2InAContainer) {
   put("proc/self/cgroup", "0::/\n");
   put("sys/fs/cgroup/cpu.max", "150000 100000\n");
   EXPECT_EQ(quota(), 1.5);
 }
 
-TEST_F(Quota, Version1) {
+TEST_F(SystemFiles, Version1) {
   put("proc/self/cgroup", "5:memory:/m\n3:cpu,cpuacct:/docker/abc\n1:cpuset:/\n");
   put("sys/fs/cgroup/cpu/docker/abc/cpu.cfs_quota_us", "-1\n");
   put("sys/fs/cgroup/cpu/docker/abc/cpu.cfs_period_us", "100000\n");

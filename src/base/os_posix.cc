@@ -156,6 +156,29 @@ void unmap_memory(void* memory, size_t bytes) {
   if (memory) munmap(memory, round_up(bytes, page_size()));
 }
 
+size_t cache_bytes(int level, std::string_view root) {
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  if (root.empty()) {
+    const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    const long size = level >= 1 && level <= 3 ? sysconf(names[level - 1]) : 0;
+    if (size > 0) return static_cast<size_t>(size);
+  }
+#endif
+  for (int index = 0; index < 8; ++index) {
+    char path[4096], buffer[32];
+    const auto field = [&](std::string_view name) {
+      format_to(path, sizeof path, "{}/sys/devices/system/cpu/cpu0/cache/index{}/{}", root, index, name);
+      std::string_view text = read_small(path, buffer);
+      return split(text, '\n');
+    };
+    if (to_number(field("level")) != level || field("type") == "Instruction") continue;
+    const std::string_view size = field("size");  // "48K"
+    const double unit = size.empty() ? 1 : size.back() == 'K' ? 1 << 10 : size.back() == 'M' ? 1 << 20 : 1;
+    return static_cast<size_t>(to_number(size) * unit);
+  }
+  return 0;
+}
+
 int usable_cpus() {
 #ifdef __linux__
   unsigned long mask[8192 / (8 * sizeof(unsigned long))] = {};  // the kernel refuses masks shorter than its own
