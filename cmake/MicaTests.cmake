@@ -37,3 +37,8 @@ mica_unit_tests(test_ops mica_importers tests/suite/*.cc ${op_test_patterns})
 if(TARGET test_ops)
   target_include_directories(test_ops PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests/suite)
 endif()
+# Programs and scripts that test from outside, each ending with the line `N passed, N failed`.
+find_package(Python3 COMPONENTS Interpreter)
+if(TARGET mica AND Python3_FOUND)
+  add_test(NAME digits COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/digits/digits.py $<TARGET_FILE:mica>)
+endif()
