@@ -76,6 +76,9 @@ struct GemmKernels {
   int tile_rows;
   // rows x columns of `in` (element (i, j) at i · in_stride + j) to out (element (j, i) at j · out_stride + i).
   void (*transpose)(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows, int64_t columns);
+  // Multiply-adds in registers alone, `rounds` times: the processor's peak. `sink` takes one vector (16 floats).
+  void (*fma_loop)(int64_t rounds, float* sink);
+  int64_t fma_loop_flops;  // of one round
 };
 const GemmKernels& gemm_kernels(Isa isa);
 

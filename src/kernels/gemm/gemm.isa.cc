@@ -134,10 +134,22 @@ void run(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scra
   for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
 }
 
+// Twelve independent chains cover the latency of two units on every set; the factors keep the values finite.
+void fma_loop(int64_t rounds, float* sink) {
+  F32 chain[12];
+  MICA_UNROLL for (int i = 0; i < 12; ++i) chain[i] = set1(static_cast<float>(i));
+  const F32 factor = set1(0.999f), term = set1(1e-3f);
+  for (int64_t r = 0; r < rounds; ++r)
+    MICA_UNROLL for (int i = 0; i < 12; ++i) chain[i] = fma(chain[i], factor, term);
+  F32 sum = zero();
+  MICA_UNROLL for (int i = 0; i < 12; ++i) sum = add(sum, chain[i]);
+  store(sink, sum);
+}
+
 }  // namespace
 
 extern const GemmKernels gemm_kernels;
 const GemmKernels gemm_kernels = {
-    .run = run, .row_block = run_row_block, .tile_rows = kMaxRows, .transpose = transpose_matrix};
+    .run = run, .row_block = run_row_block, .tile_rows = kMaxRows, .transpose = transpose_matrix, .fma_loop = fma_loop, .fma_loop_flops = 24 * kLanes};
 
 }  // namespace mica::MICA_ISA
