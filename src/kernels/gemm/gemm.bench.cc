@@ -16,9 +16,7 @@ namespace {
 
 using mica::GemmArgs;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 template <class F>
 double least_time(F f, int runs) {
@@ -32,7 +30,8 @@ double least_time(F f, int runs) {
 }
 
 struct AlignedFloats {
-  explicit AlignedFloats(size_t n) : p(static_cast<float*>(std::aligned_alloc(64, (n * 4 + 127) / 64 * 64)), std::free) {
+  explicit AlignedFloats(size_t n)
+      : p(static_cast<float*>(std::aligned_alloc(64, (n * 4 + 127) / 64 * 64)), std::free) {
     std::fill_n(p.get(), n, 0.01f);
   }
   float* data() const { return p.get(); }
@@ -46,10 +45,10 @@ int main(int argc, char** argv) {
   if (!chosen.ok()) return 2;
   const mica::Isa isa = *chosen;
   const mica::GemmKernels& kernels = mica::gemm_kernels(isa);
-  const int64_t shapes[][3] = {{12544, 64, 32}, {3136, 128, 64}, {3136, 128, 128}, {784, 256, 128}, {784, 256, 256},
-                               {196, 512, 256}, {196, 512, 512}, {49, 1024, 512}, {49, 1024, 1024}, {3136, 24, 144},
-                               {784, 32, 192}, {196, 96, 576}, {49, 160, 960}, {49, 320, 960}, {3136, 256, 64},
-                               {784, 128, 512}, {196, 256, 1024}, {49, 512, 2048}, {512, 512, 512}, {1, 1000, 1280}};
+  const int64_t shapes[][3] = {{12544, 64, 32}, {3136, 128, 64},  {3136, 128, 128}, {784, 256, 128},  {784, 256, 256},
+                               {196, 512, 256}, {196, 512, 512},  {49, 1024, 512},  {49, 1024, 1024}, {3136, 24, 144},
+                               {784, 32, 192},  {196, 96, 576},   {49, 160, 960},   {49, 320, 960},   {3136, 256, 64},
+                               {784, 128, 512}, {196, 256, 1024}, {49, 512, 2048},  {512, 512, 512},  {1, 1000, 1280}};
   float sink[16];
   for (const auto& s : shapes) {
     const int64_t m = s[0], n = s[1], k = s[2];

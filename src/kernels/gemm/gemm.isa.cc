@@ -139,8 +139,7 @@ void fma_loop(int64_t rounds, float* sink) {
   F32 chain[12];
   MICA_UNROLL for (int i = 0; i < 12; ++i) chain[i] = set1(static_cast<float>(i));
   const F32 factor = set1(0.999f), term = set1(1e-3f);
-  for (int64_t r = 0; r < rounds; ++r)
-    MICA_UNROLL for (int i = 0; i < 12; ++i) chain[i] = fma(chain[i], factor, term);
+  for (int64_t r = 0; r < rounds; ++r) MICA_UNROLL for (int i = 0; i < 12; ++i) chain[i] = fma(chain[i], factor, term);
   F32 sum = zero();
   MICA_UNROLL for (int i = 0; i < 12; ++i) sum = add(sum, chain[i]);
   store(sink, sum);
@@ -149,7 +148,11 @@ void fma_loop(int64_t rounds, float* sink) {
 }  // namespace
 
 extern const GemmKernels gemm_kernels;
-const GemmKernels gemm_kernels = {
-    .run = run, .row_block = run_row_block, .tile_rows = kMaxRows, .transpose = transpose_matrix, .fma_loop = fma_loop, .fma_loop_flops = 24 * kLanes};
+const GemmKernels gemm_kernels = {.run = run,
+                                  .row_block = run_row_block,
+                                  .tile_rows = kMaxRows,
+                                  .transpose = transpose_matrix,
+                                  .fma_loop = fma_loop,
+                                  .fma_loop_flops = 24 * kLanes};
 
 }  // namespace mica::MICA_ISA

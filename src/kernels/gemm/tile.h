@@ -23,7 +23,7 @@ struct RowBlock {
   float* c = nullptr;  // column 0 of this block's first row
   int64_t c_stride = 0;
   const float* residual = nullptr;  // column 0 of the first row of epilogue->residual, or null
-  int64_t row = 0;                  // index of the first row for epilogue->finish
+  int64_t row = 0, column = 0;      // index of the first row, and of C's first column, for epilogue->finish
   bool first_k = true, last_k = true;
   const GemmEpilogue* epilogue = nullptr;
 };

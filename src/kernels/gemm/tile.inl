@@ -157,7 +157,7 @@ void run_row_block(const RowBlock& block) {
     }
     if (e.finish && block.last_k) {
       const int64_t columns = block.n - first < width ? block.n - first : width;
-      e.finish(e.finish_context, block.c + first, block.c_stride, block.row, first, block.rows, columns);
+      e.finish(e.finish_context, block.c + first, block.c_stride, block.row, block.column + first, block.rows, columns);
     }
     p += panels;
   }

@@ -1,0 +1,134 @@
+#include "base/format.h"
+#include "base/isa.h"
+#include "kernels/conv/conv.h"
+#include "kernels/pack/pack.h"
+
+namespace mica {
+namespace {
+
+int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+constexpr double kLeastTaskFlops = 5e5;  // as for the matrix product
+constexpr int64_t kTasksPerThread = 4;
+// A tile's gathered input stays near the first-level cache below this many steps of k.
+constexpr int64_t kMostDepth = 2560;
+
+// Whether consecutive pixels are `pixel` floats apart through rows, depths and images.
+bool has_no_gaps(const ConvView& v, const int64_t (&extent)[3], int64_t images) {
+  const ConvView dense = dense_view(extent, v.pixel);
+  return (extent[1] == 1 || v.row == dense.row) && (extent[0] == 1 || v.depth == dense.depth) &&
+         (images == 1 || v.image == dense.image);
+}
+bool out_has_no_gaps(const ConvProblem& p) {
+  return has_no_gaps(p.out_view, p.out, p.images) && (!p.has_residual || has_no_gaps(p.residual_view, p.out, p.images));
+}
+
+int64_t out_pixels(const ConvProblem& p) { return p.images * p.out[0] * p.out[1] * p.out[2]; }
+int64_t taps_of(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] * p.kernel[2]; }
+bool all_are(const int64_t (&v)[3], int64_t x) { return v[0] == x && v[1] == x && v[2] == x; }
+
+double flops_of(const ConvProblem& p) {
+  return 2.0 * static_cast<double>(out_pixels(p)) * static_cast<double>(p.out_channels) *
+         static_cast<double>(taps_of(p) * p.in_channels / p.groups);
+}
+
+int64_t wanted_tasks(const ConvProblem& p, const GemmLimits& limits) {
+  const int64_t wanted = limits.threads > 1 ? kTasksPerThread * limits.threads : 1;
+  return most(1, least(wanted, static_cast<int64_t>(flops_of(p) / kLeastTaskFlops)));
+}
+
+void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
+  const bool whole_rows = p.dilation[2] == 1 && p.groups == 1 && p.in_view.pixel == channels;
+  c.segment_k = whole_rows ? p.kernel[2] * channels : channels;
+  c.segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps_of(p);
+  c.block_segments = c.segments;
+  const int64_t depth = c.segments * c.segment_k;
+  if (depth > kMostDepth && !p.residual_in_place) c.block_segments = up(c.segments, up(depth, kMostDepth));
+  // Rows by themselves read the input in place, but pay for edges and for a last tile that is short.
+  c.tiles_per_row = up(p.out[2], c.tile_rows);
+  const bool touches =
+      p.pad[2] > 0 || (p.out[2] - 1) * p.stride[2] - p.pad[2] + (p.kernel[2] - 1) * p.dilation[2] >= p.in[2];
+  const bool worth = c.tiles_per_row * c.tile_rows * 10 <= p.out[2] * 13 && (!touches || c.tiles_per_row > 2);
+  c.by_rows = !out_has_no_gaps(p) || worth;
+  c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : up(out_pixels(p), c.tile_rows);
+  const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * static_cast<int64_t>(sizeof(float));
+  c.n_group = least(panels, most(limits.l2_bytes / 2 / panel_bytes / 2 * 2, 2));
+  const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
+  const int64_t m_tasks = least(c.tiles, wanted), n_tasks = least(up(panels, 2), up(wanted, m_tasks));
+  c.tile_block = up(c.tiles, m_tasks);
+  c.n_block = n_tasks > 1 ? up(up(panels, n_tasks), 2) * 2 : panels;
+  c.n_group = least(c.n_group, c.n_block);
+  c.tasks = p.groups * up(c.tiles, c.tile_block) * up(panels, c.n_block);
+  // Segment pointers (two floats each), then the gathered rows.
+  c.scratch_floats =
+      up(c.block_segments * 2, 16) * 16 + c.tile_rows * (up(c.block_segments * c.segment_k, 32) * 32 + 16);
+}
+
+void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  const int64_t rows = p.images * p.out[0] * p.out[1], panels = panel_count(p.out_channels);
+  // A row costs its loads more than its arithmetic: a task is a tenth of what it is in a product.
+  const int64_t wanted = limits.threads > 1
+                             ? most(1, least(kTasksPerThread * limits.threads, static_cast<int64_t>(flops_of(p) / 5e4)))
+                             : 1;
+  const int64_t row_tasks = least(rows, wanted), channel_tasks = least(panels, up(wanted, row_tasks));
+  c.row_block = up(rows, row_tasks);
+  c.channel_block = up(panels, channel_tasks) * kPanel;
+  c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
+  c.scratch_floats = kPanel + up(p.kernel[0] * p.kernel[1] * 6, 16) * 16;
+}
+
+}  // namespace
+
+bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::kAuto:
+    case ConvAlgorithm::kImplicit: return true;
+    case ConvAlgorithm::kPointwise:
+      return taps_of(p) == 1 && p.groups == 1 && all_are(p.stride, 1) && all_are(p.pad, 0) && p.in[0] == p.out[0] &&
+             p.in[1] == p.out[1] && p.in[2] == p.out[2] && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
+    case ConvAlgorithm::kDepthwise: return p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0;
+    case ConvAlgorithm::kWinograd4x4: return false;
+  }
+  return false;
+}
+
+ConvAlgorithm choose_conv_algorithm(const ConvProblem& p) {
+  if (p.groups > 1 && conv_fits(p, ConvAlgorithm::kDepthwise)) return ConvAlgorithm::kDepthwise;
+  if (conv_fits(p, ConvAlgorithm::kPointwise)) return ConvAlgorithm::kPointwise;
+  return ConvAlgorithm::kImplicit;
+}
+
+ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
+  ConvChoice c;
+  c.algorithm = algorithm == ConvAlgorithm::kAuto ? choose_conv_algorithm(p) : algorithm;
+  c.tile_rows = gemm_tile_rows(isa);
+  if (out_pixels(p) <= 0 || p.out_channels <= 0) return c;
+  if (c.algorithm == ConvAlgorithm::kPointwise) {
+    c.gemm = choose_gemm(
+        {.m = out_pixels(p), .n = p.out_channels, .k = p.in_channels, .residual_in_place = p.residual_in_place}, isa,
+        limits);
+    c.tasks = c.gemm.tasks;
+    c.scratch_floats = c.gemm.scratch_floats;
+  } else if (c.algorithm == ConvAlgorithm::kDepthwise) {
+    choose_depthwise(p, limits, c);
+  } else {
+    choose_implicit(p, limits, c);
+  }
+  return c;
+}
+
+size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) {
+  constexpr std::string_view kNames[] = {"auto", "pointwise", "implicit", "depthwise", "winograd4x4"};
+  return format_to(out, size,
+                   "{} {}x{}x{}x{} -> {}x{}x{} kernel={}x{}x{} groups={} {}tile={} tiles={} segments={}x{} block={} "
+                   "group={} tasks={} scratch={}",
+                   kNames[static_cast<int>(c.algorithm)], p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2],
+                   p.out_channels, p.kernel[0], p.kernel[1], p.kernel[2], p.groups, c.by_rows ? "by-rows " : "",
+                   c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
+                   c.scratch_floats * static_cast<int64_t>(sizeof(float)));
+}
+
+}  // namespace mica

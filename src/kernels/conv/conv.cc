@@ -1,0 +1,72 @@
+#include "kernels/conv/conv.h"
+
+#include "base/isa.h"
+#include "kernels/pack/pack.h"
+#include "mica_isas.inc"
+
+namespace mica {
+
+#define MICA_DECLARE(set)                \
+  namespace set {                        \
+  extern const ConvKernels conv_kernels; \
+  }
+MICA_FOREACH_ISA(MICA_DECLARE)
+#undef MICA_DECLARE
+
+const ConvKernels& conv_kernels(Isa isa) {
+#define MICA_PICK(set) \
+  if (name_of(isa) == #set) return set::conv_kernels;
+  MICA_FOREACH_ISA(MICA_PICK)
+#undef MICA_PICK
+  return portable::conv_kernels;
+}
+
+ConvView dense_view(const int64_t (&extent)[3], int64_t pixel) {
+  const int64_t row = extent[2] * pixel, depth = extent[1] * row;
+  return {.image = extent[0] * depth, .depth = depth, .row = row, .pixel = pixel};
+}
+
+namespace {
+
+// The weights of one group as a matrix: rows are taps, then channels; columns are output channels.
+PanelSource group_source(const ConvProblem& p, const float* weights, int64_t group) {
+  const int64_t channels = p.in_channels / p.groups, out = p.out_channels / p.groups;
+  const int64_t row = p.kernel[2], plane = p.kernel[1] * row, taps = p.kernel[0] * plane;
+  return {.data = weights + group * out * channels * taps,
+          .n = out,
+          .n_stride = channels * taps,
+          .k = {p.kernel[0], p.kernel[1], p.kernel[2], channels},
+          .k_stride = {plane, row, 1, taps}};
+}
+
+PanelSource taps_source(const ConvProblem& p, const float* weights) {
+  const int64_t row = p.kernel[2], plane = p.kernel[1] * row;
+  return {.data = weights,
+          .n = p.out_channels,
+          .n_stride = p.kernel[0] * plane,
+          .k = {1, p.kernel[0], p.kernel[1], p.kernel[2]},
+          .k_stride = {0, plane, row, 1}};
+}
+
+int64_t group_size(const ConvProblem& p) {
+  return panels_size(p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups), p.out_channels / p.groups);
+}
+
+}  // namespace
+
+int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
+  if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
+  return p.groups * group_size(p);
+}
+
+void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weights, float* packed) {
+  if (algorithm == ConvAlgorithm::kDepthwise) return pack_taps(taps_source(p, weights), packed);
+  for (int64_t g = 0; g < p.groups; ++g) pack_panels(group_source(p, weights, g), packed + g * group_size(p));
+}
+
+void unpack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* packed, float* weights) {
+  if (algorithm == ConvAlgorithm::kDepthwise) return unpack_taps(packed, taps_source(p, weights));
+  for (int64_t g = 0; g < p.groups; ++g) unpack_panels(packed + g * group_size(p), group_source(p, weights, g));
+}
+
+}  // namespace mica

@@ -1,0 +1,93 @@
+// Convolution over up to three spatial axes, fp32, channels innermost:
+//
+//   y[image, o, n] = epilogue(Σ over taps t and channels c of x[image, o·stride - pad + t·dilation, c] · w[t, c, n])
+//
+// where pixels outside the input are zero. A 2-D problem has depth 1, a 1-D one height 1 as well. Every operand has
+// strides of its own for pixels, rows, depths and images, so that a slice of channels or a padded pitch costs nothing.
+//
+// The work is a number of tasks in any order; each output is one chain of multiply-adds in an order that the algorithm
+// alone decides, so that neither the split nor the blocking changes a bit of it.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/gemm/gemm.h"
+
+namespace mica {
+
+// Floats from one image, depth, row or pixel to the next; channels are adjacent.
+struct ConvView {
+  int64_t image = 0, depth = 0, row = 0, pixel = 0;
+};
+
+// Axes are depth, height, width.
+struct ConvProblem {
+  int64_t images = 1, groups = 1, in_channels = 1, out_channels = 1;
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1};
+  int64_t pad[3] = {0, 0, 0};  // before the first pixel; what lies after the last follows from `out`. May be negative
+  ConvView in_view, out_view, residual_view;
+  bool has_residual = false, residual_in_place = false;
+};
+
+// A view without gaps whose pixels are `pixel` floats apart.
+ConvView dense_view(const int64_t (&extent)[3], int64_t pixel);
+
+enum class ConvAlgorithm : uint8_t {
+  kAuto,
+  kPointwise,    // one tap, no gaps: the matrix product of all pixels; weights in panels
+  kImplicit,     // rows of the product are gathered from the input; any problem; weights in panels, group after group
+  kDepthwise,    // groups = in_channels = out_channels; weights by taps (pack_taps)
+  kWinograd4x4,  // 3x3, stride 1, dilation 1, one group; weights by pack_winograd4x4
+};
+
+struct ConvChoice {
+  ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
+  GemmChoice gemm;  // kPointwise
+  // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
+  // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
+  // each pixel.
+  bool by_rows = false;
+  int tile_rows = 1;
+  int64_t segments = 1, segment_k = 1, block_segments = 1;
+  int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
+  int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
+  // kDepthwise: output rows and channels of a task. kWinograd4x4: tile_block counts 4x4 tiles.
+  int64_t row_block = 0, channel_block = 0;
+  int64_t tasks = 0;
+  int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
+};
+
+// Whether the algorithm can compute the problem at all.
+bool conv_fits(const ConvProblem& problem, ConvAlgorithm algorithm);
+
+// Which algorithm suits the problem, from its numbers alone: it decides how the weights are packed.
+ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem);
+
+// Pure. `algorithm` must fit.
+ConvChoice choose_conv(const ConvProblem& problem, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits);
+
+// "implicit 56x56x64 -> 56x56x64 k=3x3 ... tasks=8 scratch=32256"; returns the length, writes at most size.
+size_t print(const ConvProblem& problem, const ConvChoice& choice, char* out, size_t size);
+
+// Weights w[out_channels][in_channels / groups][kernel...], dense, into the form that the algorithm reads.
+int64_t packed_conv_size(const ConvProblem& problem, ConvAlgorithm algorithm);
+void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed);
+void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
+
+struct ConvArgs {
+  ConvProblem problem;
+  ConvChoice choice;
+  const float* x = nullptr;
+  const float* w = nullptr;  // packed
+  float* y = nullptr;
+  GemmEpilogue epilogue;  // residual_stride is taken from problem.residual_view
+};
+
+struct ConvKernels {
+  // Tasks task_begin to task_end; `scratch` holds choice.scratch_floats.
+  void (*run)(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
+};
+const ConvKernels& conv_kernels(Isa isa);
+
+}  // namespace mica

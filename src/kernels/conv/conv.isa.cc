@@ -1,0 +1,40 @@
+#include "kernels/conv/conv.h"
+
+#include "kernels/conv/depthwise.inl"
+#include "kernels/conv/implicit.inl"
+
+namespace mica::MICA_ISA {
+namespace {
+
+void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  const ConvProblem& p = args.problem;
+  GemmArgs g;
+  g.problem = {.m = p.images * p.out[0] * p.out[1] * p.out[2],
+               .n = p.out_channels,
+               .k = p.in_channels,
+               .residual_in_place = p.residual_in_place};
+  g.choice = args.choice.gemm;
+  g.a = args.x;
+  g.a_stride = p.in_view.pixel;
+  g.b = args.w;
+  g.c = args.y;
+  g.c_stride = p.out_view.pixel;
+  g.epilogue = args.epilogue;
+  g.epilogue.residual_stride = p.residual_view.pixel;
+  gemm_kernels.run(g, task_begin, task_end, scratch);
+}
+
+void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  if (args.choice.algorithm == ConvAlgorithm::kPointwise) return run_pointwise(args, task_begin, task_end, scratch);
+  for (int64_t task = task_begin; task < task_end; ++task) switch (args.choice.algorithm) {
+      case ConvAlgorithm::kDepthwise: run_depthwise_task(args, task, scratch); break;
+      default: run_implicit_task(args, implicit_task(args, task), scratch); break;
+    }
+}
+
+}  // namespace
+
+extern const ConvKernels conv_kernels;
+const ConvKernels conv_kernels = {.run = run};
+
+}  // namespace mica::MICA_ISA

@@ -1,0 +1,202 @@
+// Convolutions by every algorithm that fits, on every instruction set, against a double loop.
+#include "kernels/conv/conv.h"
+
+#include <string>
+
+#include "kernels/conv/conv_problem.test.h"
+
+namespace mica {
+namespace {
+
+class Conv : public testing::TestWithParam<Isa> {};
+
+ConvCase make(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
+  ConvCase c;
+  c.p = {.images = 2,
+         .in_channels = in,
+         .out_channels = out,
+         .in = {1, size, size + 2},
+         .kernel = {1, kernel, kernel},
+         .stride = {1, stride, stride},
+         .dilation = {1, dilation, dilation},
+         .pad = {0, pad, pad}};
+  set_out(c.p, pad);
+  return c;
+}
+
+TEST_P(Conv, ImplicitShapes) {
+  for (int64_t size : {5, 17})
+    for (int64_t in : {1, 3, 16, 20})
+      for (int64_t kernel : {1, 2, 3, 5})
+        for (int64_t stride : {1, 2})
+          for (int64_t dilation : {1, 2})
+            for (int64_t pad : {0, 1, 2}) {
+              if ((kernel - 1) * dilation + 1 > size + 2 * pad || (kernel == 1 && pad)) continue;
+              ConvCase c = make(size, in, 19, kernel, stride, dilation, pad);
+              c.finish(in == 3 ? 2 : 0, in == 16 ? 3 : 0);
+              c.epilogue.bias = c.bias.data();
+              SCOPED_TRACE(testing::Message() << size << " c=" << in << " k=" << kernel << " s=" << stride
+                                              << " d=" << dilation << " p=" << pad);
+              c.run(GetParam(), ConvAlgorithm::kImplicit);
+              ASSERT_NO_FATAL_FAILURE(c.check());
+            }
+}
+
+TEST_P(Conv, PointwiseIsAProduct) {
+  for (int64_t in : {1, 17, 64})
+    for (int64_t out : {1, 16, 40}) {
+      ConvCase c = make(9, in, out, 1, 1, 1, 0);
+      c.finish();
+      c.epilogue.bias = c.bias.data();
+      c.epilogue.residual = c.residual.data();
+      EXPECT_EQ(choose_conv_algorithm(c.p), ConvAlgorithm::kPointwise);
+      c.run(GetParam(), ConvAlgorithm::kAuto);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+    }
+}
+
+TEST_P(Conv, GroupsAndAsymmetricPadding) {
+  for (int64_t groups : {2, 4})
+    for (int64_t per_group : {1, 3, 16}) {
+      ConvCase c;
+      c.p = {.images = 1,
+             .groups = groups,
+             .in_channels = groups * per_group,
+             .out_channels = groups * 5,
+             .in = {1, 11, 20},
+             .kernel = {1, 3, 2},
+             .stride = {1, 1, 2},
+             .dilation = {1, 2, 1},
+             .pad = {0, 2, 0}};
+      set_out(c.p, 1);
+      c.finish(1, 2);
+      c.epilogue.bias = c.bias.data();
+      c.epilogue.residual = c.residual.data();
+      c.epilogue.activation = Activation::kClip;
+      c.epilogue.a = -0.5f;
+      c.epilogue.b = 1.0f;
+      c.run(GetParam(), ConvAlgorithm::kAuto, {.threads = 3}, 1);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+    }
+}
+
+TEST_P(Conv, DepthwiseShapes) {
+  for (int64_t size : {3, 8, 21})
+    for (int64_t channels : {1, 16, 37})
+      for (int64_t kernel : {1, 3, 5})
+        for (int64_t stride : {1, 2, 3})
+          for (int64_t dilation : {1, 2})
+            for (int64_t pad : {0, 1, 2}) {
+              if ((kernel - 1) * dilation + 1 > size + 2 * pad) continue;
+              ConvCase c = make(size, channels, channels, kernel, stride, dilation, pad);
+              c.p.groups = channels;
+              c.finish(channels == 16 ? 4 : 0, channels == 37 ? 3 : 0);
+              c.epilogue.bias = c.bias.data();
+              SCOPED_TRACE(testing::Message() << size << " c=" << channels << " k=" << kernel << " s=" << stride
+                                              << " d=" << dilation << " p=" << pad);
+              c.run(GetParam(), ConvAlgorithm::kDepthwise, {.threads = 2}, 1);
+              ASSERT_NO_FATAL_FAILURE(c.check());
+            }
+}
+
+TEST_P(Conv, DepthwiseEpilogues) {
+  for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
+    for (int residual : {0, 1, 2}) {
+      ConvCase c = make(9, 21, 21, 3, 1, 1, 1);
+      c.p.groups = 21;
+      c.finish(0, 2);
+      c.epilogue = {.bias = c.bias.data(),
+                    .residual = residual ? c.residual.data() : nullptr,
+                    .residual_last = residual == 2,
+                    .activation = kind,
+                    .a = -0.25f,
+                    .b = 0.5f};
+      c.run(GetParam(), ConvAlgorithm::kDepthwise);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+    }
+}
+
+TEST_P(Conv, ThreeAndOneSpatialAxes) {
+  for (int64_t groups : {1, 6})
+    for (bool is_3d : {true, false}) {
+      ConvCase c;
+      c.p = {.images = 2,
+             .groups = groups,
+             .in_channels = 6,
+             .out_channels = 6,
+             .in = {is_3d ? 5 : 1, is_3d ? 6 : 1, 23},
+             .kernel = {is_3d ? 3 : 1, is_3d ? 2 : 1, 4},
+             .stride = {is_3d ? 2 : 1, 1, 2},
+             .pad = {is_3d ? 1 : 0, is_3d ? 1 : 0, 2}};
+      set_out(c.p, 1);
+      c.finish(0, 1);
+      c.epilogue.bias = c.bias.data();
+      c.run(GetParam(), ConvAlgorithm::kAuto);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+      c.y.assign(c.y.size(), ConvCase::kUntouched);
+      c.run(GetParam(), ConvAlgorithm::kImplicit, {.threads = 2}, 1);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+    }
+}
+
+TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise}) {
+    ConvCase c = make(13, 40, 40, 9, 1, 1, 4);  // deep enough for K to be cut
+    if (algorithm == ConvAlgorithm::kDepthwise) c.p.groups = 40;
+    c.finish();
+    c.epilogue = {
+        .bias = c.bias.data(), .residual = c.residual.data(), .activation = Activation::kClip, .a = -1, .b = 1};
+    c.run(GetParam(), algorithm);
+    ASSERT_NO_FATAL_FAILURE(c.check());
+    const std::vector<float> whole = c.y;
+    for (int64_t l2 : {1 << 14, 1 << 22})
+      for (int threads : {2, 3, 8, 100}) {
+        c.y.assign(c.y.size(), ConvCase::kUntouched);
+        c.run(GetParam(), algorithm, {.l2_bytes = l2, .threads = threads}, 1);
+        ASSERT_EQ(c.y, whole) << l2 << " " << threads;
+      }
+  }
+}
+
+TEST_P(Conv, NotANumberStaysWhereItsWindowsAre) {
+  for (int64_t groups : {1, 20}) {
+    ConvCase c = make(12, 20, 20, 3, 1, 1, 1);
+    c.p.groups = groups;
+    c.finish();
+    c.epilogue.activation = Activation::kClip;
+    c.epilogue.a = 0;
+    c.epilogue.b = 6;
+    c.x[5 * c.p.in_view.row + 6 * c.p.in_view.pixel + 7] = std::numeric_limits<float>::quiet_NaN();
+    c.run(GetParam(), ConvAlgorithm::kAuto);
+    for (int64_t y = 0; y < 12; ++y)
+      for (int64_t x = 0; x < 14; ++x)
+        for (int64_t n = 0; n < 20; ++n) {
+          const bool near = std::abs(y - 5) <= 1 && std::abs(x - 6) <= 1 && (groups == 1 || n == 7);
+          ASSERT_EQ(std::isnan(c.y[y * c.p.out_view.row + x * c.p.out_view.pixel + n]), near)
+              << y << "," << x << "," << n;
+        }
+  }
+}
+
+TEST_P(Conv, EmptyOutputsHaveNoTasks) {
+  ConvCase c = make(5, 3, 8, 3, 1, 1, 1);
+  c.p.images = 0;
+  EXPECT_EQ(choose_conv(c.p, ConvAlgorithm::kAuto, GetParam(), {}).tasks, 0);
+}
+
+TEST_P(Conv, WeightsComeBack) {
+  for (int64_t groups : {1, 4}) {
+    ConvCase c = make(5, 4, 8, 3, 1, 1, 1);
+    c.p.groups = groups;
+    c.finish();
+    std::vector<float> packed(packed_conv_size(c.p, ConvAlgorithm::kImplicit)), back(c.weights.size());
+    pack_conv(c.p, ConvAlgorithm::kImplicit, c.weights.data(), packed.data());
+    unpack_conv(c.p, ConvAlgorithm::kImplicit, packed.data(), back.data());
+    EXPECT_EQ(back, c.weights);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Conv, testing::ValuesIn(every_isa()), IsaName());
+
+}  // namespace
+}  // namespace mica

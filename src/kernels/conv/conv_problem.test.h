@@ -1,0 +1,133 @@
+// Convolution problems for tests: operands, views with gaps, and a double loop that says what is right.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "device/cpu/every_isa.h"
+#include "kernels/conv/conv.h"
+
+namespace mica {
+
+struct ConvCase {
+  ConvProblem p;
+  std::vector<float> x, weights, packed, bias, residual, y, scratch;
+  GemmEpilogue epilogue;
+  double slack = 1;  // times the bound of a plain sum; more for algorithms that transform
+
+  static constexpr float kUntouched = -12345.0f;
+
+  // `gap` floats are left free behind each pixel, and as many pixels behind each row.
+  static ConvView gapped(const int64_t (&extent)[3], int64_t channels, int64_t gap) {
+    ConvView v{.pixel = channels + gap};
+    v.row = extent[2] * v.pixel + gap * v.pixel;
+    v.depth = extent[1] * v.row;
+    v.image = extent[0] * v.depth + gap;
+    return v;
+  }
+
+  void finish(int64_t in_gap = 0, int64_t out_gap = 0, unsigned seed = 1) {
+    p.in_view = gapped(p.in, p.in_channels, in_gap);
+    p.out_view = gapped(p.out, p.out_channels, out_gap);
+    p.residual_view = gapped(p.out, p.out_channels, out_gap ? out_gap + 1 : 0);
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    auto make = [&](std::vector<float>& v, int64_t size) {
+      v.resize(size);
+      for (float& f : v) f = uniform(random);
+    };
+    make(x, p.images * p.in_view.image);
+    make(weights, p.out_channels * p.in_channels / p.groups * p.kernel[0] * p.kernel[1] * p.kernel[2]);
+    make(bias, p.out_channels);
+    make(residual, p.images * p.residual_view.image);
+    y.assign(p.images * p.out_view.image, kUntouched);
+  }
+
+  void run(Isa isa, ConvAlgorithm algorithm, const GemmLimits& limits = {}, int64_t chunk = 1 << 30) {
+    p.has_residual = epilogue.residual != nullptr;
+    ASSERT_TRUE(conv_fits(p, algorithm));
+    ConvArgs args{.problem = p,
+                  .choice = choose_conv(p, algorithm, isa, limits),
+                  .x = x.data(),
+                  .y = y.data(),
+                  .epilogue = epilogue};
+    packed.assign(packed_conv_size(p, args.choice.algorithm), std::numeric_limits<float>::quiet_NaN());
+    pack_conv(p, args.choice.algorithm, weights.data(), packed.data());
+    args.w = packed.data();
+    // Scratch is 64-byte aligned, holds NaN, and ends where it was promised to end.
+    scratch.assign(args.choice.scratch_floats + 16 + 4, std::numeric_limits<float>::quiet_NaN());
+    float* aligned = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
+    for (int i = 0; i < 4; ++i) aligned[args.choice.scratch_floats + i] = kUntouched;
+    for (int64_t t = 0; t < args.choice.tasks; t += chunk)
+      conv_kernels(isa).run(args, t, std::min(t + chunk, args.choice.tasks), aligned);
+    for (int i = 0; i < 4; ++i) ASSERT_EQ(aligned[args.choice.scratch_floats + i], kUntouched) << "scratch overrun";
+  }
+
+  // The sum at one output, and the sum of its terms' magnitudes.
+  double sum_at(const int64_t (&o)[4], int64_t n, double& size) const {
+    const int64_t channels = p.in_channels / p.groups, group = n / (p.out_channels / p.groups);
+    double sum = epilogue.bias ? epilogue.bias[n] : 0;
+    size = std::fabs(sum) + 1;
+    for (int64_t kz = 0; kz < p.kernel[0]; ++kz)
+      for (int64_t ky = 0; ky < p.kernel[1]; ++ky)
+        for (int64_t kx = 0; kx < p.kernel[2]; ++kx) {
+          const int64_t z = o[1] * p.stride[0] - p.pad[0] + kz * p.dilation[0];
+          const int64_t yy = o[2] * p.stride[1] - p.pad[1] + ky * p.dilation[1];
+          const int64_t xx = o[3] * p.stride[2] - p.pad[2] + kx * p.dilation[2];
+          if (z < 0 || yy < 0 || xx < 0 || z >= p.in[0] || yy >= p.in[1] || xx >= p.in[2]) continue;
+          const float* pixel =
+              x.data() + o[0] * p.in_view.image + z * p.in_view.depth + yy * p.in_view.row + xx * p.in_view.pixel;
+          for (int64_t c = 0; c < channels; ++c) {
+            const double a = pixel[group * channels + c];
+            const double w = weights[(((n * channels + c) * p.kernel[0] + kz) * p.kernel[1] + ky) * p.kernel[2] + kx];
+            sum += a * w;
+            size += std::fabs(a * w);
+          }
+        }
+    return sum;
+  }
+
+  // Every output is within the bound of a sum of its length (length · 2^-24 · Σ|terms|), and the gaps are untouched.
+  void check() const {
+    const double length = static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels / p.groups) + 4;
+    std::vector<float> seen = y;
+    for (int64_t i = 0; i < p.images; ++i)
+      for (int64_t z = 0; z < p.out[0]; ++z)
+        for (int64_t yy = 0; yy < p.out[1]; ++yy)
+          for (int64_t xx = 0; xx < p.out[2]; ++xx)
+            for (int64_t n = 0; n < p.out_channels; ++n) {
+              double size = 0;
+              double want = sum_at({i, z, yy, xx}, n, size);
+              const int64_t r = i * p.residual_view.image + z * p.residual_view.depth + yy * p.residual_view.row +
+                                xx * p.residual_view.pixel + n;
+              if (epilogue.residual) size += std::fabs(residual[r]);
+              if (epilogue.residual && !epilogue.residual_last) want += residual[r];
+              if (epilogue.activation == Activation::kClip)
+                want = std::min<double>(std::max<double>(want, epilogue.a), epilogue.b);
+              if (epilogue.activation == Activation::kTanh) want = std::tanh(want);
+              if (epilogue.residual && epilogue.residual_last) want += residual[r];
+              const int64_t at =
+                  i * p.out_view.image + z * p.out_view.depth + yy * p.out_view.row + xx * p.out_view.pixel + n;
+              const double bound = slack * length * 7e-8 * size;
+              ASSERT_TRUE(std::fabs(y[at] - want) <= bound)
+                  << "image " << i << " at " << z << "," << yy << "," << xx << " channel " << n << ": " << y[at]
+                  << " for " << want << " ± " << bound;
+              seen[at] = kUntouched;
+            }
+    for (float f : seen) ASSERT_EQ(f, kUntouched) << "written outside the output";
+  }
+};
+
+// Fills in `out` from explicit padding on both sides.
+inline void set_out(ConvProblem& p, int64_t pad_after) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const int64_t after = p.kernel[axis] == 1 ? 0 : pad_after;
+    p.out[axis] = (p.in[axis] + p.pad[axis] + after - (p.kernel[axis] - 1) * p.dilation[axis] - 1) / p.stride[axis] + 1;
+  }
+}
+
+}  // namespace mica

@@ -1,0 +1,202 @@
+// Convolution as a product whose rows are gathered from the input, tile by tile. Included by conv.isa.cc.
+#pragma once
+#include "kernels/conv/conv.h"
+#include "kernels/pack/pack.h"
+#include "simd/simd.h"
+
+namespace mica::MICA_ISA {
+
+extern const GemmKernels gemm_kernels;
+
+struct Pixel {
+  int64_t image, z, y, x;
+};
+
+MICA_INLINE int64_t at(const ConvView& v, const Pixel& p) {
+  return p.image * v.image + p.z * v.depth + p.y * v.row + p.x * v.pixel;
+}
+
+MICA_INLINE void next_pixel(const ConvProblem& p, Pixel& o) {
+  if (++o.x < p.out[2]) return;
+  o.x = 0;
+  if (++o.y < p.out[1]) return;
+  o.y = 0;
+  if (++o.z < p.out[0]) return;
+  o.z = 0;
+  ++o.image;
+}
+
+MICA_INLINE void copy_floats(const float* in, float* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, load(in + i));
+  if (i < n) store_partial(out + i, load_partial(in + i, static_cast<int>(n - i)), static_cast<int>(n - i));
+}
+MICA_INLINE void zero_floats(float* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, zero());
+  if (i < n) store_partial(out + i, zero(), static_cast<int>(n - i));
+}
+
+// The taps of a segment: a whole kernel row when its pixels are adjacent in memory, else one tap.
+struct SegmentTap {
+  int64_t z, y, x, width;
+};
+MICA_INLINE SegmentTap tap_of(const ConvProblem& p, const ConvChoice& c, int64_t segment) {
+  const int64_t per_row = c.segments / (p.kernel[0] * p.kernel[1]);  // 1 or kernel width
+  const int64_t row = segment / per_row;
+  return {row / p.kernel[1] * p.dilation[0], row % p.kernel[1] * p.dilation[1], segment % per_row * p.dilation[2],
+          per_row == 1 ? p.kernel[2] : 1};
+}
+
+MICA_INLINE bool inside(int64_t i, int64_t extent) { return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent); }
+
+// Gathers segments [first, last) of one output pixel; `x` is the group's first channel, `corner` the input pixel under
+// tap 0.
+MICA_INLINE void gather_pixel(const ConvArgs& args, const float* x, const Pixel& corner, int64_t first, int64_t last,
+                              float* out) {
+  const ConvProblem& p = args.problem;
+  const ConvChoice& c = args.choice;
+  for (int64_t s = first; s < last; ++s, out += c.segment_k) {
+    const SegmentTap tap = tap_of(p, c, s);
+    const Pixel from{corner.image, corner.z + tap.z, corner.y + tap.y, corner.x + tap.x};
+    if (!inside(from.z, p.in[0]) || !inside(from.y, p.in[1])) {
+      zero_floats(out, c.segment_k);
+    } else if (from.x >= 0 && from.x + tap.width <= p.in[2]) {
+      copy_floats(x + at(p.in_view, from), out, c.segment_k);
+    } else {
+      const int64_t channels = c.segment_k / tap.width;
+      for (int64_t t = 0; t < tap.width; ++t) {
+        const Pixel one{from.image, from.z, from.y, from.x + t};
+        if (inside(one.x, p.in[2]))
+          copy_floats(x + at(p.in_view, one), out + t * channels, channels);
+        else
+          zero_floats(out + t * channels, channels);
+      }
+    }
+  }
+}
+
+struct ImplicitTile {
+  Pixel first;
+  int rows;
+  int64_t row_index;  // of the first pixel, through the batch
+};
+
+MICA_INLINE ImplicitTile tile_at(const ConvArgs& args, int64_t tile) {
+  const ConvProblem& p = args.problem;
+  const ConvChoice& c = args.choice;
+  int64_t begin, end;
+  if (c.by_rows) {
+    const int64_t row = tile / c.tiles_per_row, t = tile % c.tiles_per_row;
+    begin = row * p.out[2] + p.out[2] * t / c.tiles_per_row;
+    end = row * p.out[2] + p.out[2] * (t + 1) / c.tiles_per_row;
+  } else {
+    const int64_t pixels = p.images * p.out[0] * p.out[1] * p.out[2];
+    begin = pixels * tile / c.tiles;
+    end = pixels * (tile + 1) / c.tiles;
+  }
+  const int64_t line = begin / p.out[2], plane = line / p.out[1];
+  return {
+      {plane / p.out[0], plane % p.out[0], line % p.out[1], begin % p.out[2]}, static_cast<int>(end - begin), begin};
+}
+
+MICA_INLINE Pixel corner_of(const ConvProblem& p, const Pixel& o) {
+  return {o.image, o.z * p.stride[0] - p.pad[0], o.y * p.stride[1] - p.pad[1], o.x * p.stride[2] - p.pad[2]};
+}
+
+// Whether every tap of every pixel of a tile within one output row lies inside the input.
+MICA_INLINE bool lies_inside(const ConvProblem& p, const Pixel& corner, int rows) {
+  const auto fits = [&](int axis, int64_t begin, int64_t end) {
+    return begin >= 0 && end + (p.kernel[axis] - 1) * p.dilation[axis] < p.in[axis];
+  };
+  return fits(0, corner.z, corner.z) && fits(1, corner.y, corner.y) &&
+         fits(2, corner.x, corner.x + (rows - 1) * p.stride[2]);
+}
+
+struct ImplicitTask {
+  int64_t group, tile_begin, tile_end, panel_begin, panel_end;
+};
+
+MICA_INLINE ImplicitTask implicit_task(const ConvArgs& args, int64_t task) {
+  const ConvChoice& c = args.choice;
+  const int64_t panels = panel_count(args.problem.out_channels / args.problem.groups);
+  const int64_t m_tasks = (c.tiles + c.tile_block - 1) / c.tile_block, n_tasks = (panels + c.n_block - 1) / c.n_block;
+  const int64_t m = task % m_tasks, n = task / m_tasks % n_tasks;
+  const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
+  return {task / m_tasks / n_tasks, m * c.tile_block, least(c.tiles, (m + 1) * c.tile_block), n * c.n_block,
+          least(panels, (n + 1) * c.n_block)};
+}
+
+// Points the block at the tile's rows: in place, or gathered into scratch.
+MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float* x, int64_t first, int64_t last,
+                     float* scratch, RowBlock& block) {
+  const ConvProblem& p = args.problem;
+  const ConvChoice& c = args.choice;
+  const float** pointers = reinterpret_cast<const float**>(scratch);
+  float* gathered = scratch + (c.block_segments * 2 + 15) / 16 * 16;
+  Pixel o = tile.first, corner = corner_of(p, o);
+  if (c.by_rows && lies_inside(p, corner, tile.rows)) {
+    for (int64_t s = first; s < last; ++s) {
+      const SegmentTap tap = tap_of(p, c, s);
+      pointers[s - first] = x + at(p.in_view, {corner.image, corner.z + tap.z, corner.y + tap.y, corner.x + tap.x});
+    }
+    block.segments = pointers;
+    block.segment_count = last - first;
+    block.segment_k = c.segment_k;
+    block.a_stride = p.stride[2] * p.in_view.pixel;
+    return;
+  }
+  // The odd multiple of a cache line keeps the rows of a tile from falling on the same sets.
+  const int64_t depth = (last - first) * c.segment_k, row_stride = (c.block_segments * c.segment_k + 31) / 32 * 32 + 16;
+  for (int i = 0; i < tile.rows; ++i) {
+    gather_pixel(args, x, corner, first, last, gathered + i * row_stride);
+    next_pixel(p, o);
+    corner = corner_of(p, o);
+  }
+  pointers[0] = gathered;
+  block.segments = pointers;
+  block.segment_count = 1;
+  block.segment_k = depth;
+  block.a_stride = row_stride;
+}
+
+void run_implicit_task(const ConvArgs& args, const ImplicitTask& task, float* scratch) {
+  const ConvProblem& p = args.problem;
+  const ConvChoice& c = args.choice;
+  const int64_t in_group = p.in_channels / p.groups, out_group = p.out_channels / p.groups;
+  const int64_t depth = c.segments * c.segment_k, panels = panel_count(out_group);
+  GemmEpilogue epilogue = args.epilogue;
+  epilogue.residual_stride = p.residual_view.pixel;
+  if (epilogue.bias) epilogue.bias += task.group * out_group;
+  const float* x = args.x + task.group * in_group;
+  const float* w = args.w + task.group * panels * depth * kPanel;
+  RowBlock block{.panel_stride = depth * kPanel,
+                 .n = out_group,
+                 .c_stride = p.out_view.pixel,
+                 .column = task.group * out_group,
+                 .epilogue = &epilogue};
+  int64_t first = 0;
+  do {
+    const int64_t last = first + c.block_segments < c.segments ? first + c.block_segments : c.segments;
+    block.b = w + first * c.segment_k * kPanel;
+    block.first_k = first == 0;
+    block.last_k = last == c.segments;
+    for (int64_t panel = task.panel_begin; panel < task.panel_end; panel += c.n_group) {
+      block.panel_begin = panel;
+      block.panel_end = panel + c.n_group < task.panel_end ? panel + c.n_group : task.panel_end;
+      for (int64_t t = task.tile_begin; t < task.tile_end; ++t) {
+        const ImplicitTile tile = tile_at(args, t);
+        aim(args, tile, x, first, last, scratch, block);
+        block.rows = tile.rows;
+        block.row = tile.row_index;
+        block.c = args.y + at(p.out_view, tile.first) + block.column;
+        block.residual =
+            args.epilogue.residual ? args.epilogue.residual + at(p.residual_view, tile.first) + block.column : nullptr;
+        gemm_kernels.row_block(block);
+      }
+    }
+    first = last;
+  } while (first < c.segments);
+}
+
+}  // namespace mica::MICA_ISA
