@@ -51,22 +51,6 @@ readme() {
   bash -c "$1"
 }
 
-# Each check and its self-test, which plants what the check must find.
-checks() {
-  local check failed=0 count=0
-  for check in "floors.py --self-test" floors.py "lengths.py --self-test" "lengths.py --no-columns" "words.py --self-test" words.py \
-    "docs.py --self-test" docs.py "symbols.py --self-test" symbols.py; do
-    count=$((count + 1))
-    # shellcheck disable=SC2086
-    if ! python3 tools/checks/$check; then
-      failed=$((failed + 1))
-      echo "FAILED: tools/checks/$check"
-    fi
-  done
-  echo "$((count - failed)) passed, $failed failed"
-  [ "$failed" = 0 ]
-}
-
 # What a device links, without symbols that only a debugger reads.
 stripped_size() {
   local copy=build-ci/runtime.a

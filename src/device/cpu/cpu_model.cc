@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/string.h"
 
 namespace mica {
 namespace {
@@ -18,7 +19,7 @@ std::string_view field(std::string_view text, std::string_view key) {
     const size_t colon = line.find_first_not_of(" \t");
     if (colon == std::string_view::npos || line[colon] != ':') continue;
     const size_t start = line.find_first_not_of(" \t", colon + 1);
-    if (start != std::string_view::npos) return line.substr(start);
+    if (start != std::string_view::npos) return slice(line, start);
   }
   return {};
 }
