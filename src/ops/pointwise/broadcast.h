@@ -1,0 +1,57 @@
+// Element-wise references of operators that are no Pointwise function: walking broadcast operands.
+#pragma once
+#include <cstring>
+
+#include "types/infer.h"
+
+namespace mica::pointwise {
+
+// The dimensions that the first `count` present inputs broadcast to. Errors: kBadShape.
+inline Status broadcast_dims(const RunScope& scope, int count, int64_t* dims, int& rank) {
+  rank = 0;
+  for (int i = 0; i < count; ++i) rank = std::max(rank, scope.in(i).rank);
+  for (int k = 1; k <= rank; ++k) {
+    int64_t& d = dims[rank - k] = 1;
+    for (int i = 0; i < count; ++i) {
+      const TensorView& view = scope.in(i);
+      const int64_t own = k <= view.rank ? view.dim(view.rank - k) : 1;
+      MICA_CHECK(own == d || own == 1 || d == 1, kBadShape, "dimensions {} and {} do not broadcast", d, own);
+      if (d == 1) d = own;
+    }
+  }
+  return {};
+}
+
+// Makes output 0 of the broadcast shape of the first `count` inputs.
+inline Status allocate_broadcast(RunScope& scope, int count) {
+  int64_t dims[kMaxRank] = {};
+  int rank = 0;
+  MICA_TRY_STATUS(broadcast_dims(scope, count, dims, rank));
+  return scope.allocate_output(0, std::span<const int64_t>(dims, static_cast<size_t>(rank)));
+}
+
+// The index within `view` of the element that stands at `index` of the broadcast shape with `rank` axes.
+inline const int64_t* own_index(const TensorView& view, int rank, const int64_t* index, int64_t* own) {
+  for (int i = 0; i < view.rank; ++i) own[i] = view.dim(i) == 1 ? 0 : index[rank - view.rank + i];
+  return own;
+}
+
+// Calls f(index of output 0, index in input 0, ...) for every element of output 0; `count` operands, at most 3.
+template <class F>
+void for_each_broadcast(const RunScope& scope, int count, F&& f) {
+  const TensorView& out = scope.out(0);
+  if (out.empty()) return;
+  int64_t index[kMaxRank] = {}, own[3][kMaxRank] = {};
+  do {
+    for (int i = 0; i < count; ++i) own_index(scope.in(i), out.rank, index, own[i]);
+    f(index, own[0], own[1], own[2]);
+  } while (next_index(index, out.shape()));
+}
+
+// Copies one element between tensors of one type.
+inline void move_element(const TensorView& from, const int64_t* i, const TensorView& to, const int64_t* j) {
+  if (is_sub_byte(from.dtype)) return Elements(to).set_integer_at(j, Elements(from).integer_at(i));
+  std::memcpy(Elements(to).address_at(j), Elements(from).address_at(i), static_cast<size_t>(element_bytes(from.dtype)));
+}
+
+}  // namespace mica::pointwise
