@@ -2,7 +2,7 @@
 
 namespace mica {
 
-MICA_OP(atanh) = pointwise::unary<op_atanh>("atanh",
-    "inverse hyperbolic tangent; NaN outside -1 ... 1", Pointwise::kAtanh);
+MICA_OP(atanh) = pointwise::unary<op_atanh>("atanh", "inverse hyperbolic tangent; NaN outside -1 ... 1",
+                                            Pointwise::kAtanh);
 
 }  // namespace mica

@@ -8,7 +8,8 @@ namespace {
 Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_tensor(scope, 0));
   const DType from = scope.dtype(0), to = scope.attributes<BitCast>().to;
-  const bool fits = from != DType::kString && to != DType::kString && to != DType::kNone && bits_of(from) == bits_of(to);
+  const bool fits =
+      from != DType::kString && to != DType::kString && to != DType::kNone && bits_of(from) == bits_of(to);
   MICA_CHECK(fits, kBadType, "{} and {} are not equally wide", name_of(from), name_of(to));
   scope.out(0, to, scope.shape(0));
   return {};
@@ -30,7 +31,12 @@ bool view(const RunScope& scope, const TensorView& in, TensorView& out, int) {
 
 }  // namespace
 
-MICA_OP(bit_cast) = {.name = "bit_cast", .doc = "the same bits as another type of the same width", .attributes = attr_class<BitCast>(),
-                     .infer = infer, .reference = reference, .view = view, .layout = LayoutRule::kAny};
+MICA_OP(bit_cast) = {.name = "bit_cast",
+                     .doc = "the same bits as another type of the same width",
+                     .attributes = attr_class<BitCast>(),
+                     .infer = infer,
+                     .reference = reference,
+                     .view = view,
+                     .layout = LayoutRule::kAny};
 
 }  // namespace mica

@@ -15,7 +15,11 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(bit_not) = {.name = "bit_not", .doc = "every bit turned; of booleans: not", .infer = pointwise::infer_bits,
-                    .reference = reference, .layout = LayoutRule::kAny, .in_place = true};
+MICA_OP(bit_not) = {.name = "bit_not",
+                    .doc = "every bit turned; of booleans: not",
+                    .infer = pointwise::infer_bits,
+                    .reference = reference,
+                    .layout = LayoutRule::kAny,
+                    .in_place = true};
 
 }  // namespace mica

@@ -2,8 +2,8 @@
 
 namespace mica {
 
-MICA_OP(bit_or) = pointwise::bitwise([](RunScope& scope) {
-  return pointwise::refer_bits(scope, [](uint64_t x, uint64_t y) { return x | y; });
-}, "bit_or", "bits set in either; of booleans: or");
+MICA_OP(bit_or) = pointwise::bitwise(
+    [](RunScope& scope) { return pointwise::refer_bits(scope, [](uint64_t x, uint64_t y) { return x | y; }); },
+    "bit_or", "bits set in either; of booleans: or");
 
 }  // namespace mica

@@ -10,7 +10,8 @@ Status infer(InferScope& scope) {
   return infer_pointwise(scope);
 }
 
-// Bits shifted out are lost; what comes in from the left is the sign. A distance outside 0 ... bits - 1 leaves the sign alone.
+// Bits shifted out are lost; what comes in from the left is the sign. A distance outside 0 ... bits - 1 leaves the sign
+// alone.
 Status reference(RunScope& scope) {
   MICA_TRY_STATUS(pointwise::allocate_broadcast(scope, 2));
   const DType dtype = scope.in(0).dtype;
@@ -21,8 +22,10 @@ Status reference(RunScope& scope) {
     const int64_t value = x.integer_at(i);
     const auto distance = static_cast<uint64_t>(y.integer_at(j));
     int64_t result = !left && has_sign && value < 0 ? -1 : 0;
-    if (distance < width && left) result = static_cast<int64_t>(static_cast<uint64_t>(value) << distance);
-    else if (distance < width) result = has_sign ? value >> distance : static_cast<int64_t>(static_cast<uint64_t>(value) >> distance);
+    if (distance < width && left)
+      result = static_cast<int64_t>(static_cast<uint64_t>(value) << distance);
+    else if (distance < width)
+      result = has_sign ? value >> distance : static_cast<int64_t>(static_cast<uint64_t>(value) >> distance);
     out.set_integer_at(o, result);
   });
   return {};
@@ -30,8 +33,13 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(bit_shift) = {.name = "bit_shift", .doc = "x shifted by y bits; signed x keeps its sign on the way right", .inputs = {2, 2},
-                      .attributes = attr_class<BitShift>(), .infer = infer, .reference = reference, .layout = LayoutRule::kAny,
+MICA_OP(bit_shift) = {.name = "bit_shift",
+                      .doc = "x shifted by y bits; signed x keeps its sign on the way right",
+                      .inputs = {2, 2},
+                      .attributes = attr_class<BitShift>(),
+                      .infer = infer,
+                      .reference = reference,
+                      .layout = LayoutRule::kAny,
                       .in_place = true};
 
 }  // namespace mica

@@ -27,7 +27,12 @@ Status refer_bits(RunScope& scope, F&& f) {
 }
 
 constexpr OpDef bitwise(Status (*reference)(RunScope&), std::string_view name, std::string_view doc) {
-  return {.name = name, .doc = doc, .inputs = {2, 2}, .infer = infer_bits, .reference = reference, .layout = LayoutRule::kAny,
+  return {.name = name,
+          .doc = doc,
+          .inputs = {2, 2},
+          .infer = infer_bits,
+          .reference = reference,
+          .layout = LayoutRule::kAny,
           .in_place = true};
 }
 

@@ -36,7 +36,8 @@ Result<double> parse_number(std::string_view text) {
   if (equal_ignoring_case(text, "nan")) return NAN;
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  MICA_CHECK(problem != std::errc::invalid_argument && end == text.data() + text.size(), kBadValue, "\"{}\" is no number", whole);
+  MICA_CHECK(problem != std::errc::invalid_argument && end == text.data() + text.size(), kBadValue,
+             "\"{}\" is no number", whole);
   return value;
 }
 
@@ -81,7 +82,8 @@ bool float8_kind(DType dtype, SmallFloat& kind) {
   }
 }
 
-void store_cast(const Cast& cast, const Elements& in, DType from, const int64_t* i, const Elements& out, const int64_t* o) {
+void store_cast(const Cast& cast, const Elements& in, DType from, const int64_t* i, const Elements& out,
+                const int64_t* o) {
   SmallFloat kind;
   const bool whole = is_integer(from) || from == DType::kBool;
   if (cast.to == DType::kF8E8m0) {
@@ -110,8 +112,10 @@ Status reference(RunScope& scope) {
       status = store_text(reinterpret_cast<StringRef*>(in.address_at(i))->view(), cast.to, out, o);
     } else if (cast.to == DType::kString) {
       Result<StringRef> text = text_of(scope, in, x.dtype, i);
-      if (text.ok()) *reinterpret_cast<StringRef*>(out.address_at(o)) = *text;
-      else status = text.take_error();
+      if (text.ok())
+        *reinterpret_cast<StringRef*>(out.address_at(o)) = *text;
+      else
+        status = text.take_error();
     } else {
       store_cast(cast, in, x.dtype, i, out, o);
     }
@@ -121,7 +125,11 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(cast) = {.name = "cast", .doc = "the elements in another type, rounded to nearest even; to integers towards zero",
-                 .attributes = attr_class<Cast>(), .infer = infer, .reference = reference, .layout = LayoutRule::kAny};
+MICA_OP(cast) = {.name = "cast",
+                 .doc = "the elements in another type, rounded to nearest even; to integers towards zero",
+                 .attributes = attr_class<Cast>(),
+                 .infer = infer,
+                 .reference = reference,
+                 .layout = LayoutRule::kAny};
 
 }  // namespace mica

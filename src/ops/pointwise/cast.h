@@ -11,7 +11,8 @@ struct Cast {
   DType to = DType::kF32;
   bool saturate = true;
   E8m0Round round_mode = E8m0Round::kUp;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("to", to, "element type of the result");
     v("saturate", saturate, "float8 results: numbers beyond the largest become the largest, not infinity or NaN");
     v("round_mode", round_mode, "how f8e8m0 results round");

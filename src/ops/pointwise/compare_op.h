@@ -23,7 +23,8 @@ Status infer_relation(InferScope& scope) {
   MICA_TRY_STATUS(require_tensor(scope, 0));
   const NumberKind kind = kind_of(scope.dtype(0));
   const bool ordered = kind != NumberKind::kString && kind != NumberKind::kBool && kind != NumberKind::kComplex;
-  MICA_CHECK(relation == Relation::kEqual || ordered, kBadType, "elements of type {} have no order", name_of(scope.dtype(0)));
+  MICA_CHECK(relation == Relation::kEqual || ordered, kBadType, "elements of type {} have no order",
+             name_of(scope.dtype(0)));
   return infer_compare(scope);
 }
 
@@ -35,7 +36,9 @@ Status refer_relation(RunScope& scope) {
   for_each_broadcast(scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
     bool result;
     if (kind == NumberKind::kString) {
-      const auto text = [](const Elements& e, const int64_t* at) { return reinterpret_cast<StringRef*>(e.address_at(at))->view(); };
+      const auto text = [](const Elements& e, const int64_t* at) {
+        return reinterpret_cast<StringRef*>(e.address_at(at))->view();
+      };
       result = text(x, i) == text(y, j);
     } else if (kind == NumberKind::kFloat) {
       result = holds(relation, x.number_at(i), y.number_at(j));
@@ -51,7 +54,11 @@ Status refer_relation(RunScope& scope) {
 
 template <Relation relation>
 constexpr OpDef comparison(std::string_view name, std::string_view doc) {
-  return {.name = name, .doc = doc, .inputs = {2, 2}, .infer = infer_relation<relation>, .reference = refer_relation<relation>,
+  return {.name = name,
+          .doc = doc,
+          .inputs = {2, 2},
+          .infer = infer_relation<relation>,
+          .reference = refer_relation<relation>,
           .layout = LayoutRule::kAny};
 }
 

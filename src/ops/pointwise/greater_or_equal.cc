@@ -2,6 +2,7 @@
 
 namespace mica {
 
-MICA_OP(greater_or_equal) = pointwise::comparison<pointwise::Relation::kGreaterOrEqual>("greater_or_equal", "x >= y, bool");
+MICA_OP(greater_or_equal) = pointwise::comparison<pointwise::Relation::kGreaterOrEqual>("greater_or_equal",
+                                                                                        "x >= y, bool");
 
 }  // namespace mica

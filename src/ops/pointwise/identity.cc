@@ -26,7 +26,14 @@ bool view(const RunScope&, const TensorView& in, TensorView& out, int) {
 
 }  // namespace
 
-MICA_OP(identity) = {.name = "identity", .doc = "the same value", .infer = infer, .reference = reference, .view = view,
-                     .dim_rule = DimRule::kCopy, .layout = LayoutRule::kAny, .pointwise = Pointwise::kIdentity, .in_place = true};
+MICA_OP(identity) = {.name = "identity",
+                     .doc = "the same value",
+                     .infer = infer,
+                     .reference = reference,
+                     .view = view,
+                     .dim_rule = DimRule::kCopy,
+                     .layout = LayoutRule::kAny,
+                     .pointwise = Pointwise::kIdentity,
+                     .in_place = true};
 
 }  // namespace mica

@@ -26,7 +26,11 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(is_inf) = {.name = "is_inf", .doc = "which elements are infinite, bool", .attributes = attr_class<IsInf>(), .infer = infer,
-                   .reference = reference, .layout = LayoutRule::kAny};
+MICA_OP(is_inf) = {.name = "is_inf",
+                   .doc = "which elements are infinite, bool",
+                   .attributes = attr_class<IsInf>(),
+                   .infer = infer,
+                   .reference = reference,
+                   .layout = LayoutRule::kAny};
 
 }  // namespace mica

@@ -22,7 +22,10 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(is_nan) = {.name = "is_nan", .doc = "which elements are NaN, bool", .infer = infer, .reference = reference,
+MICA_OP(is_nan) = {.name = "is_nan",
+                   .doc = "which elements are NaN, bool",
+                   .infer = infer,
+                   .reference = reference,
                    .layout = LayoutRule::kAny};
 
 }  // namespace mica

@@ -6,16 +6,56 @@
 
 namespace mica {
 
-MICA_DECLARE_OP(abs); MICA_DECLARE_OP(acos); MICA_DECLARE_OP(acosh); MICA_DECLARE_OP(add); MICA_DECLARE_OP(asin);
-MICA_DECLARE_OP(asinh); MICA_DECLARE_OP(atan); MICA_DECLARE_OP(atanh); MICA_DECLARE_OP(ceil); MICA_DECLARE_OP(celu); MICA_DECLARE_OP(clip);
-MICA_DECLARE_OP(cos); MICA_DECLARE_OP(cosh); MICA_DECLARE_OP(div); MICA_DECLARE_OP(elu); MICA_DECLARE_OP(erf);
-MICA_DECLARE_OP(exp); MICA_DECLARE_OP(floor); MICA_DECLARE_OP(fmod); MICA_DECLARE_OP(gelu); MICA_DECLARE_OP(gelu_tanh);
-MICA_DECLARE_OP(hard_sigmoid); MICA_DECLARE_OP(hard_swish); MICA_DECLARE_OP(identity); MICA_DECLARE_OP(leaky_relu);
-MICA_DECLARE_OP(log); MICA_DECLARE_OP(max); MICA_DECLARE_OP(min); MICA_DECLARE_OP(mish); MICA_DECLARE_OP(mod);
-MICA_DECLARE_OP(mul); MICA_DECLARE_OP(neg); MICA_DECLARE_OP(pow); MICA_DECLARE_OP(reciprocal); MICA_DECLARE_OP(relu);
-MICA_DECLARE_OP(round); MICA_DECLARE_OP(selu); MICA_DECLARE_OP(shrink); MICA_DECLARE_OP(sigmoid); MICA_DECLARE_OP(sign);
-MICA_DECLARE_OP(silu); MICA_DECLARE_OP(sin); MICA_DECLARE_OP(sinh); MICA_DECLARE_OP(softplus); MICA_DECLARE_OP(softsign);
-MICA_DECLARE_OP(sqrt); MICA_DECLARE_OP(sub); MICA_DECLARE_OP(tan); MICA_DECLARE_OP(tanh); MICA_DECLARE_OP(thresholded_relu);
+MICA_DECLARE_OP(abs);
+MICA_DECLARE_OP(acos);
+MICA_DECLARE_OP(acosh);
+MICA_DECLARE_OP(add);
+MICA_DECLARE_OP(asin);
+MICA_DECLARE_OP(asinh);
+MICA_DECLARE_OP(atan);
+MICA_DECLARE_OP(atanh);
+MICA_DECLARE_OP(ceil);
+MICA_DECLARE_OP(celu);
+MICA_DECLARE_OP(clip);
+MICA_DECLARE_OP(cos);
+MICA_DECLARE_OP(cosh);
+MICA_DECLARE_OP(div);
+MICA_DECLARE_OP(elu);
+MICA_DECLARE_OP(erf);
+MICA_DECLARE_OP(exp);
+MICA_DECLARE_OP(floor);
+MICA_DECLARE_OP(fmod);
+MICA_DECLARE_OP(gelu);
+MICA_DECLARE_OP(gelu_tanh);
+MICA_DECLARE_OP(hard_sigmoid);
+MICA_DECLARE_OP(hard_swish);
+MICA_DECLARE_OP(identity);
+MICA_DECLARE_OP(leaky_relu);
+MICA_DECLARE_OP(log);
+MICA_DECLARE_OP(max);
+MICA_DECLARE_OP(min);
+MICA_DECLARE_OP(mish);
+MICA_DECLARE_OP(mod);
+MICA_DECLARE_OP(mul);
+MICA_DECLARE_OP(neg);
+MICA_DECLARE_OP(pow);
+MICA_DECLARE_OP(reciprocal);
+MICA_DECLARE_OP(relu);
+MICA_DECLARE_OP(round);
+MICA_DECLARE_OP(selu);
+MICA_DECLARE_OP(shrink);
+MICA_DECLARE_OP(sigmoid);
+MICA_DECLARE_OP(sign);
+MICA_DECLARE_OP(silu);
+MICA_DECLARE_OP(sin);
+MICA_DECLARE_OP(sinh);
+MICA_DECLARE_OP(softplus);
+MICA_DECLARE_OP(softsign);
+MICA_DECLARE_OP(sqrt);
+MICA_DECLARE_OP(sub);
+MICA_DECLARE_OP(tan);
+MICA_DECLARE_OP(tanh);
+MICA_DECLARE_OP(thresholded_relu);
 
 namespace {
 
@@ -39,7 +79,9 @@ Values parametric(const SourceNode& node, Builder& build, const OpDef& op, const
   if (names.beta) parameters.beta = node.number(names.beta, names.beta_default);
   return build.add(op, parameters, node.inputs, 1);
 }
-Values leaky_relu(const SourceNode& node, Builder& build) { return parametric(node, build, op_leaky_relu, {"alpha", 0.01f}); }
+Values leaky_relu(const SourceNode& node, Builder& build) {
+  return parametric(node, build, op_leaky_relu, {"alpha", 0.01f});
+}
 Values elu(const SourceNode& node, Builder& build) { return parametric(node, build, op_elu, {"alpha", 1}); }
 Values celu(const SourceNode& node, Builder& build) { return parametric(node, build, op_celu, {"alpha", 1}); }
 Values selu(const SourceNode& node, Builder& build) {
@@ -59,7 +101,8 @@ Values shrink(const SourceNode& node, Builder& build) {
 
 Values gelu(const SourceNode& node, Builder& build) {
   const std::string form = node.text("approximate", "none");
-  if (form != "none" && form != "tanh") fail(Code::kBadAttribute, "attribute `approximate` is `{}`, expected none or tanh", form);
+  if (form != "none" && form != "tanh")
+    fail(Code::kBadAttribute, "attribute `approximate` is `{}`, expected none or tanh", form);
   return build.add(form == "tanh" ? op_gelu_tanh : op_gelu, node.inputs, 1);
 }
 
@@ -110,17 +153,16 @@ Values mod(const SourceNode& node, Builder& build) {
 }  // namespace
 
 MICA_SPELLINGS(
-    pointwise,
-    {Format::kOnnx, "", "Abs", 1, kLatest, plain<op_abs>}, {Format::kOnnx, "", "Acos", 7, kLatest, plain<op_acos>},
-    {Format::kOnnx, "", "Acosh", 9, kLatest, plain<op_acosh>}, {Format::kOnnx, "", "Asin", 7, kLatest, plain<op_asin>},
-    {Format::kOnnx, "", "Asinh", 9, kLatest, plain<op_asinh>}, {Format::kOnnx, "", "Atan", 7, kLatest, plain<op_atan>},
-    {Format::kOnnx, "", "Atanh", 9, kLatest, plain<op_atanh>}, {Format::kOnnx, "", "Ceil", 1, kLatest, plain<op_ceil>},
-    {Format::kOnnx, "", "Celu", 12, kLatest, celu}, {Format::kOnnx, "", "Clip", 1, 10, clip_by_attributes},
-    {Format::kOnnx, "", "Clip", 11, kLatest, clip}, {Format::kOnnx, "", "Cos", 7, kLatest, plain<op_cos>},
-    {Format::kOnnx, "", "Cosh", 9, kLatest, plain<op_cosh>}, {Format::kOnnx, "", "Elu", 1, kLatest, elu},
-    {Format::kOnnx, "", "Erf", 9, kLatest, plain<op_erf>}, {Format::kOnnx, "", "Exp", 1, kLatest, plain<op_exp>},
-    {Format::kOnnx, "", "Floor", 1, kLatest, plain<op_floor>}, {Format::kOnnx, "", "Gelu", 20, kLatest, gelu},
-    {Format::kOnnx, "", "HardSigmoid", 1, kLatest, hard_sigmoid},
+    pointwise, {Format::kOnnx, "", "Abs", 1, kLatest, plain<op_abs>},
+    {Format::kOnnx, "", "Acos", 7, kLatest, plain<op_acos>}, {Format::kOnnx, "", "Acosh", 9, kLatest, plain<op_acosh>},
+    {Format::kOnnx, "", "Asin", 7, kLatest, plain<op_asin>}, {Format::kOnnx, "", "Asinh", 9, kLatest, plain<op_asinh>},
+    {Format::kOnnx, "", "Atan", 7, kLatest, plain<op_atan>}, {Format::kOnnx, "", "Atanh", 9, kLatest, plain<op_atanh>},
+    {Format::kOnnx, "", "Ceil", 1, kLatest, plain<op_ceil>}, {Format::kOnnx, "", "Celu", 12, kLatest, celu},
+    {Format::kOnnx, "", "Clip", 1, 10, clip_by_attributes}, {Format::kOnnx, "", "Clip", 11, kLatest, clip},
+    {Format::kOnnx, "", "Cos", 7, kLatest, plain<op_cos>}, {Format::kOnnx, "", "Cosh", 9, kLatest, plain<op_cosh>},
+    {Format::kOnnx, "", "Elu", 1, kLatest, elu}, {Format::kOnnx, "", "Erf", 9, kLatest, plain<op_erf>},
+    {Format::kOnnx, "", "Exp", 1, kLatest, plain<op_exp>}, {Format::kOnnx, "", "Floor", 1, kLatest, plain<op_floor>},
+    {Format::kOnnx, "", "Gelu", 20, kLatest, gelu}, {Format::kOnnx, "", "HardSigmoid", 1, kLatest, hard_sigmoid},
     {Format::kOnnx, "", "HardSwish", 14, kLatest, plain<op_hard_swish>},
     {Format::kOnnx, "", "LeakyRelu", 1, kLatest, leaky_relu}, {Format::kOnnx, "", "Log", 1, kLatest, plain<op_log>},
     {Format::kOnnx, "", "Max", 1, kLatest, fold<op_max>}, {Format::kOnnx, "", "Mean", 1, kLatest, mean},
@@ -129,12 +171,14 @@ MICA_SPELLINGS(
     {Format::kOnnx, "", "Reciprocal", 1, kLatest, plain<op_reciprocal>},
     {Format::kOnnx, "", "Relu", 1, kLatest, plain<op_relu>}, {Format::kOnnx, "", "Round", 11, kLatest, plain<op_round>},
     {Format::kOnnx, "", "Selu", 1, kLatest, selu}, {Format::kOnnx, "", "Shrink", 9, kLatest, shrink},
-    {Format::kOnnx, "", "Sigmoid", 1, kLatest, plain<op_sigmoid>}, {Format::kOnnx, "", "Sign", 9, kLatest, plain<op_sign>},
-    {Format::kOnnx, "", "Sin", 7, kLatest, plain<op_sin>}, {Format::kOnnx, "", "Sinh", 9, kLatest, plain<op_sinh>},
+    {Format::kOnnx, "", "Sigmoid", 1, kLatest, plain<op_sigmoid>},
+    {Format::kOnnx, "", "Sign", 9, kLatest, plain<op_sign>}, {Format::kOnnx, "", "Sin", 7, kLatest, plain<op_sin>},
+    {Format::kOnnx, "", "Sinh", 9, kLatest, plain<op_sinh>},
     {Format::kOnnx, "", "Softplus", 1, kLatest, plain<op_softplus>},
-    {Format::kOnnx, "", "Softsign", 1, kLatest, plain<op_softsign>}, {Format::kOnnx, "", "Sqrt", 1, kLatest, plain<op_sqrt>},
-    {Format::kOnnx, "", "Sum", 1, kLatest, fold<op_add>}, {Format::kOnnx, "", "Swish", 24, kLatest, swish},
-    {Format::kOnnx, "", "Tan", 7, kLatest, plain<op_tan>}, {Format::kOnnx, "", "Tanh", 1, kLatest, plain<op_tanh>},
+    {Format::kOnnx, "", "Softsign", 1, kLatest, plain<op_softsign>},
+    {Format::kOnnx, "", "Sqrt", 1, kLatest, plain<op_sqrt>}, {Format::kOnnx, "", "Sum", 1, kLatest, fold<op_add>},
+    {Format::kOnnx, "", "Swish", 24, kLatest, swish}, {Format::kOnnx, "", "Tan", 7, kLatest, plain<op_tan>},
+    {Format::kOnnx, "", "Tanh", 1, kLatest, plain<op_tanh>},
     {Format::kOnnx, "", "ThresholdedRelu", 1, kLatest, thresholded_relu});
 
 }  // namespace mica

@@ -16,54 +16,99 @@ struct UnaryCase {
   double low = -10, high = 10;
   double units = 4;
 };
-const UnaryCase kUnary[] = {
-    {"neg"}, {"abs"}, {"sign"}, {"square"}, {"reciprocal"}, {"sqrt", {}, 0, 100}, {"rsqrt", {}, 0, 100}, {"exp", {}, -90, 90},
-    {"log", {}, 0, 100}, {"erf", {}, -5, 5}, {"sigmoid"}, {"tanh"}, {"relu"}, {"leaky_relu", {{"alpha", 0.1}}},
-    {"elu", {{"alpha", 1.5}}}, {"selu", {{"alpha", 1.6732632}, {"beta", 1.050701}}}, {"celu", {{"alpha", 2.0}}},
-    {"hard_sigmoid", {{"alpha", 0.2}, {"beta", 0.5}}}, {"hard_swish"}, {"softplus"}, {"softsign"}, {"gelu", {}, -5, 5},
-    {"gelu_tanh", {}, -5, 5}, {"silu", {{"alpha", 1.0}}}, {"mish"}, {"thresholded_relu", {{"alpha", 1.0}}},
-    {"shrink", {{"alpha", 0.5}, {"beta", 0.25}}}, {"clip", {{"alpha", -1.0}, {"beta", 6.0}}}, {"floor"}, {"ceil"}, {"round"},
-    {"sin"}, {"cos"}, {"tan"}, {"asin", {}, -1, 1}, {"acos", {}, -1, 1}, {"atan"}, {"sinh"}, {"cosh"}, {"asinh"},
-    {"acosh", {}, 1, 50}, {"atanh", {}, -1, 1}, {"affine", {{"alpha", 2.5}, {"beta", -1.0}}}};
+const UnaryCase kUnary[] = {{"neg"},
+                            {"abs"},
+                            {"sign"},
+                            {"square"},
+                            {"reciprocal"},
+                            {"sqrt", {}, 0, 100},
+                            {"rsqrt", {}, 0, 100},
+                            {"exp", {}, -90, 90},
+                            {"log", {}, 0, 100},
+                            {"erf", {}, -5, 5},
+                            {"sigmoid"},
+                            {"tanh"},
+                            {"relu"},
+                            {"leaky_relu", {{"alpha", 0.1}}},
+                            {"elu", {{"alpha", 1.5}}},
+                            {"selu", {{"alpha", 1.6732632}, {"beta", 1.050701}}},
+                            {"celu", {{"alpha", 2.0}}},
+                            {"hard_sigmoid", {{"alpha", 0.2}, {"beta", 0.5}}},
+                            {"hard_swish"},
+                            {"softplus"},
+                            {"softsign"},
+                            {"gelu", {}, -5, 5},
+                            {"gelu_tanh", {}, -5, 5},
+                            {"silu", {{"alpha", 1.0}}},
+                            {"mish"},
+                            {"thresholded_relu", {{"alpha", 1.0}}},
+                            {"shrink", {{"alpha", 0.5}, {"beta", 0.25}}},
+                            {"clip", {{"alpha", -1.0}, {"beta", 6.0}}},
+                            {"floor"},
+                            {"ceil"},
+                            {"round"},
+                            {"sin"},
+                            {"cos"},
+                            {"tan"},
+                            {"asin", {}, -1, 1},
+                            {"acos", {}, -1, 1},
+                            {"atan"},
+                            {"sinh"},
+                            {"cosh"},
+                            {"asinh"},
+                            {"acosh", {}, 1, 50},
+                            {"atanh", {}, -1, 1},
+                            {"affine", {{"alpha", 2.5}, {"beta", -1.0}}}};
 
 class Unary : public testing::TestWithParam<UnaryCase> {};
 TEST_P(Unary, Shapes) {
   const UnaryCase& c = GetParam();
   for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{{}, {0, 3}, {1}, {37}, {2, 5, 3, 7}, {3, 1031}})
-    check({.op = c.op, .attributes = c.attributes, .inputs = {uniform(dims, c.low, c.high)}, .units = c.units, .scale = 1});
+    check({.op = c.op,
+           .attributes = c.attributes,
+           .inputs = {uniform(dims, c.low, c.high)},
+           .units = c.units,
+           .scale = 1});
   check({.op = c.op, .attributes = c.attributes, .inputs = {uniform({4, 9}, c.low, c.high, 3, DType::kF16)}});
 }
 TEST_P(Unary, SpecialValues) {
   const UnaryCase& c = GetParam();
   check({.op = c.op, .attributes = c.attributes, .inputs = {special({67})}, .units = c.units});
 }
-INSTANTIATE_TEST_SUITE_P(Pointwise, Unary, testing::ValuesIn(kUnary), [](const auto& row) { return std::string(row.param.op); });
+INSTANTIATE_TEST_SUITE_P(Pointwise, Unary, testing::ValuesIn(kUnary),
+                         [](const auto& row) { return std::string(row.param.op); });
 
 class Binary : public testing::TestWithParam<const char*> {};
 TEST_P(Binary, Broadcasts) {
   const std::string op = GetParam();
   const double low = op == "pow" ? 0.1 : -5;
-  struct Pair { std::vector<int64_t> x, y; };
-  for (const Pair& p : {Pair{{5, 7}, {5, 7}}, Pair{{2, 3, 4, 5}, {}}, Pair{{2, 3, 4, 5}, {5}}, Pair{{2, 3, 4, 5}, {3, 1, 1}},
-                        Pair{{4, 1, 5}, {3, 1}}, Pair{{1}, {0}}, Pair{{2, 600}, {2, 1}}, Pair{{3, 4, 33}, {1, 4, 1}}}) {
+  struct Pair {
+    std::vector<int64_t> x, y;
+  };
+  for (const Pair& p :
+       {Pair{{5, 7}, {5, 7}}, Pair{{2, 3, 4, 5}, {}}, Pair{{2, 3, 4, 5}, {5}}, Pair{{2, 3, 4, 5}, {3, 1, 1}},
+        Pair{{4, 1, 5}, {3, 1}}, Pair{{1}, {0}}, Pair{{2, 600}, {2, 1}}, Pair{{3, 4, 33}, {1, 4, 1}}}) {
     if (op == "prelu" && p.x.size() < 2) continue;
     if (op == "prelu" && p.x[1] == 1) continue;
     check({.op = op, .inputs = {uniform(p.x, low, 5), uniform(p.y, -3, 3, 2)}, .scale = op.ends_with("mod") ? 5.0 : 0});
   }
 }
-TEST_P(Binary, SpecialValues) {
-  check({.op = GetParam(), .inputs = {special({97}, 1), special({97}, 2)}});
-}
+TEST_P(Binary, SpecialValues) { check({.op = GetParam(), .inputs = {special({97}, 1), special({97}, 2)}}); }
 TEST_P(Binary, Integers) {
   for (DType dtype : {DType::kI32, DType::kI64, DType::kU8, DType::kI8, DType::kU32, DType::kI4})
     check({.op = GetParam(), .inputs = {special({3, 35}, 5, dtype), special({1, 35}, 6, dtype)}});
 }
-INSTANTIATE_TEST_SUITE_P(Pointwise, Binary, testing::Values("add", "sub", "mul", "div", "min", "max", "pow", "mod", "fmod", "prelu"),
+INSTANTIATE_TEST_SUITE_P(Pointwise, Binary,
+                         testing::Values("add", "sub", "mul", "div", "min", "max", "pow", "mod", "fmod", "prelu"),
                          [](const auto& row) { return std::string(row.param); });
 
 TEST(Pow, MixedTypes) {
-  check({.op = "pow", .inputs = {list({3}, {1, 2, 3}), list({3}, {4, 5, 6}, DType::kI64)}, .expect = {{.numbers = {1, 32, 729}}}});
-  check({.op = "pow", .inputs = {list({3}, {1, 2, 3}, DType::kI32), list({3}, {4, 0.5, -1})}, .expect = {{.numbers = {1, 1, 0}}}});
+  check({.op = "pow",
+         .inputs = {list({3}, {1, 2, 3}), list({3}, {4, 5, 6}, DType::kI64)},
+         .expect = {{.numbers = {1, 32, 729}}}});
+  check({.op = "pow",
+         .inputs = {list({3}, {1, 2, 3}, DType::kI32), list({3}, {4, 0.5, -1})},
+         .expect = {{.numbers = {1, 1, 0}}}});
 }
 
 class Relation : public testing::TestWithParam<const char*> {};
@@ -71,7 +116,8 @@ TEST_P(Relation, Types) {
   for (DType dtype : {DType::kF32, DType::kI32, DType::kI64, DType::kU64, DType::kU8, DType::kF16, DType::kI4})
     check({.op = GetParam(), .inputs = {special({2, 3, 17}, 1, dtype), special({3, 1}, 2, dtype)}});
 }
-INSTANTIATE_TEST_SUITE_P(Pointwise, Relation, testing::Values("equal", "greater", "less", "greater_or_equal", "less_or_equal"),
+INSTANTIATE_TEST_SUITE_P(Pointwise, Relation,
+                         testing::Values("equal", "greater", "less", "greater_or_equal", "less_or_equal"),
                          [](const auto& row) { return std::string(row.param); });
 TEST(Equal, StringsAndNan) {
   check({.op = "equal", .inputs = {texts({3}, {"a", "", "b"}), texts({1}, {"b"})}, .expect = {{.numbers = {0, 0, 1}}}});
@@ -89,8 +135,14 @@ TEST(Bits, IntegersAndBooleans) {
 }
 TEST(BitShift, SignAndFarDistances) {
   const Spec x = list({5}, {-8, 8, -1, 127, 1}, DType::kI8), y = list({5}, {1, 1, 100, -1, 7}, DType::kI8);
-  check({.op = "bit_shift", .attributes = {{"left", false}}, .inputs = {x, y}, .expect = {{.numbers = {-4, 4, -1, 0, 0}}}});
-  check({.op = "bit_shift", .attributes = {{"left", true}}, .inputs = {x, y}, .expect = {{.numbers = {-16, 16, 0, 0, -128}}}});
+  check({.op = "bit_shift",
+         .attributes = {{"left", false}},
+         .inputs = {x, y},
+         .expect = {{.numbers = {-4, 4, -1, 0, 0}}}});
+  check({.op = "bit_shift",
+         .attributes = {{"left", true}},
+         .inputs = {x, y},
+         .expect = {{.numbers = {-16, 16, 0, 0, -128}}}});
 }
 
 TEST(IsNan, IsInf) {
@@ -104,36 +156,60 @@ TEST(Where, AnyType) {
   const Spec condition = uniform({4, 1, 9}, 0, 1, 3, DType::kBool);
   for (DType dtype : {DType::kF32, DType::kI64, DType::kU8, DType::kI32, DType::kBool, DType::kF64, DType::kU4})
     check({.op = "where", .inputs = {condition, special({3, 9}, 1, dtype), special({3, 1}, 2, dtype)}});
-  check({.op = "where", .inputs = {list({2}, {1, 0}, DType::kBool), texts({}, {"x"}), texts({2}, {"y", "z"})},
+  check({.op = "where",
+         .inputs = {list({2}, {1, 0}, DType::kBool), texts({}, {"x"}), texts({2}, {"y", "z"})},
          .expect = {{.texts = {"x", "z"}}}});
 }
 
 TEST(Cast, EveryPair) {
-  const DType types[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBf16, DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8,
-                         DType::kU16, DType::kU32, DType::kU64, DType::kBool, DType::kI4, DType::kU4, DType::kI2, DType::kU2,
-                         DType::kF8E4m3fn, DType::kF8E4m3fnuz, DType::kF8E5m2, DType::kF8E5m2fnuz, DType::kF4E2m1};
+  const DType types[] = {DType::kF32,        DType::kF64,   DType::kF16,      DType::kBf16,       DType::kI8,
+                         DType::kI16,        DType::kI32,   DType::kI64,      DType::kU8,         DType::kU16,
+                         DType::kU32,        DType::kU64,   DType::kBool,     DType::kI4,         DType::kU4,
+                         DType::kI2,         DType::kU2,    DType::kF8E4m3fn, DType::kF8E4m3fnuz, DType::kF8E5m2,
+                         DType::kF8E5m2fnuz, DType::kF4E2m1};
   for (DType from : types)
-    for (DType to : types) check({.op = "cast", .attributes = {{"to", to}}, .inputs = {uniform({3, 21}, 0, 2, 1, from)}});
+    for (DType to : types)
+      check({.op = "cast", .attributes = {{"to", to}}, .inputs = {uniform({3, 21}, 0, 2, 1, from)}});
 }
 TEST(Cast, Saturation) {
   const Spec x = list({4}, {500, -500, kInf, NAN});
-  check({.op = "cast", .attributes = {{"to", DType::kF8E4m3fn}}, .inputs = {x}, .expect = {{.numbers = {448, -448, 448, NAN}}}});
-  check({.op = "cast", .attributes = {{"to", DType::kF8E4m3fn}, {"saturate", false}}, .inputs = {x},
+  check({.op = "cast",
+         .attributes = {{"to", DType::kF8E4m3fn}},
+         .inputs = {x},
+         .expect = {{.numbers = {448, -448, 448, NAN}}}});
+  check({.op = "cast",
+         .attributes = {{"to", DType::kF8E4m3fn}, {"saturate", false}},
+         .inputs = {x},
          .expect = {{.numbers = {NAN, NAN, NAN, NAN}}}});
-  check({.op = "cast", .attributes = {{"to", DType::kI8}}, .inputs = {list({2}, {200, -129}, DType::kI32)}, .expect = {{.numbers = {-56, 127}}}});
-  check({.op = "cast", .attributes = {{"to", DType::kBool}}, .inputs = {list({4}, {0, -0.0, 0.1, NAN})}, .expect = {{.numbers = {0, 0, 1, 1}}}});
+  check({.op = "cast",
+         .attributes = {{"to", DType::kI8}},
+         .inputs = {list({2}, {200, -129}, DType::kI32)},
+         .expect = {{.numbers = {-56, 127}}}});
+  check({.op = "cast",
+         .attributes = {{"to", DType::kBool}},
+         .inputs = {list({4}, {0, -0.0, 0.1, NAN})},
+         .expect = {{.numbers = {0, 0, 1, 1}}}});
 }
 TEST(Cast, Strings) {
-  check({.op = "cast", .attributes = {{"to", DType::kF32}}, .inputs = {texts({7}, {"3.5", "1e-5", "1E8", "+INF", "-inf", "NaN", "+2"})},
+  check({.op = "cast",
+         .attributes = {{"to", DType::kF32}},
+         .inputs = {texts({7}, {"3.5", "1e-5", "1E8", "+INF", "-inf", "NaN", "+2"})},
          .expect = {{.numbers = {3.5, 1e-5, 1e8, kInf, -kInf, NAN, 2}}}});
-  check({.op = "cast", .attributes = {{"to", DType::kI64}}, .inputs = {texts({1}, {"9007199254740993"})}, .expect = {{.dtype = DType::kI64}}});
-  check({.op = "cast", .attributes = {{"to", DType::kString}}, .inputs = {list({4}, {314.15926, -1, kInf, NAN})},
+  check({.op = "cast",
+         .attributes = {{"to", DType::kI64}},
+         .inputs = {texts({1}, {"9007199254740993"})},
+         .expect = {{.dtype = DType::kI64}}});
+  check({.op = "cast",
+         .attributes = {{"to", DType::kString}},
+         .inputs = {list({4}, {314.15926, -1, kInf, NAN})},
          .expect = {{.texts = {"314.15927", "-1", "INF", "NaN"}}}});
   check_error({.op = "cast", .attributes = {{"to", DType::kF32}}, .inputs = {texts({1}, {"five"})}}, Code::kBadValue);
 }
 
 TEST(BitCast, SameWidth) {
-  check({.op = "bit_cast", .attributes = {{"to", DType::kI32}}, .inputs = {list({2}, {1.0, -0.0})},
+  check({.op = "bit_cast",
+         .attributes = {{"to", DType::kI32}},
+         .inputs = {list({2}, {1.0, -0.0})},
          .expect = {{.numbers = {0x3f800000, -2147483648.0}}}});
   check_error({.op = "bit_cast", .attributes = {{"to", DType::kI64}}, .inputs = {uniform({2})}}, Code::kBadType);
 }

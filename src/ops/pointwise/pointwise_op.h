@@ -1,4 +1,5 @@
-// What element-wise operators of one or two operands share: an operator is its name, its text and its Pointwise function.
+// What element-wise operators of one or two operands share: an operator is its name, its text and its Pointwise
+// function.
 #pragma once
 #include "types/infer.h"
 
@@ -7,7 +8,8 @@ namespace mica {
 // Parameters of element-wise functions; what they mean is said at each Pointwise value: alpha is its a, beta its b.
 struct UnaryParameters {
   float alpha = 0, beta = 0;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("alpha", alpha, "first parameter of the function");
     v("beta", beta, "second parameter of the function, where it has one");
   }
@@ -16,7 +18,9 @@ struct UnaryParameters {
 namespace pointwise {
 
 template <const OpDef& op>
-Status refer(RunScope& scope) { return reference_pointwise(scope, op); }
+Status refer(RunScope& scope) {
+  return reference_pointwise(scope, op);
+}
 
 inline Status require_number(const InferScope& scope, int input) {
   MICA_TRY_STATUS(require_tensor(scope, input));
@@ -46,7 +50,12 @@ inline void unary_parameters(const void* attributes, float& a, float& b) {
 // A function of floating-point elements.
 template <const OpDef& op>
 constexpr OpDef unary(std::string_view name, std::string_view doc, Pointwise f) {
-  return {.name = name, .doc = doc, .infer = infer_float, .reference = refer<op>, .layout = LayoutRule::kAny, .pointwise = f,
+  return {.name = name,
+          .doc = doc,
+          .infer = infer_float,
+          .reference = refer<op>,
+          .layout = LayoutRule::kAny,
+          .pointwise = f,
           .in_place = true};
 }
 // The same with UnaryParameters.

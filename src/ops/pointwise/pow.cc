@@ -29,7 +29,8 @@ Status reference(RunScope& scope) {
       // A negative exponent must stay negative when the base is unsigned.
       const bool unsigned_exponent = kind_of(scope.in(1).dtype) == NumberKind::kUnsigned;
       const int64_t base = x.integer_at(i), exponent = y.integer_at(j);
-      out.set_integer_at(o, apply_int(Pointwise::kPow, base, exponent, is_unsigned && (unsigned_exponent || exponent >= 0)));
+      out.set_integer_at(
+          o, apply_int(Pointwise::kPow, base, exponent, is_unsigned && (unsigned_exponent || exponent >= 0)));
     } else {
       out.set_number_at(o, std::pow(x.number_at(i), y.number_at(j)));
     }
@@ -39,7 +40,13 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(pow) = {.name = "pow", .doc = "x to the power y, in the type of x", .inputs = {2, 2}, .infer = infer, .reference = reference,
-                .layout = LayoutRule::kAny, .pointwise = Pointwise::kPow, .in_place = true};
+MICA_OP(pow) = {.name = "pow",
+                .doc = "x to the power y, in the type of x",
+                .inputs = {2, 2},
+                .infer = infer,
+                .reference = reference,
+                .layout = LayoutRule::kAny,
+                .pointwise = Pointwise::kPow,
+                .in_place = true};
 
 }  // namespace mica

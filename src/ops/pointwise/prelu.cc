@@ -18,8 +18,13 @@ Status infer(InferScope& scope) {
 
 }  // namespace
 
-MICA_OP(prelu) = {.name = "prelu", .doc = "x, or x * slope below 0", .inputs = {2, 2}, .infer = infer,
-                  .reference = pointwise::refer<op_prelu>, .layout = LayoutRule::kAny, .pointwise = Pointwise::kPrelu,
+MICA_OP(prelu) = {.name = "prelu",
+                  .doc = "x, or x * slope below 0",
+                  .inputs = {2, 2},
+                  .infer = infer,
+                  .reference = pointwise::refer<op_prelu>,
+                  .layout = LayoutRule::kAny,
+                  .pointwise = Pointwise::kPrelu,
                   .in_place = true};
 
 }  // namespace mica

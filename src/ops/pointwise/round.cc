@@ -2,7 +2,7 @@
 
 namespace mica {
 
-MICA_OP(round) = pointwise::unary_number<op_round>("round",
-    "nearest whole number, halves to the even one", Pointwise::kRound);
+MICA_OP(round) = pointwise::unary_number<op_round>("round", "nearest whole number, halves to the even one",
+                                                   Pointwise::kRound);
 
 }  // namespace mica

@@ -2,7 +2,7 @@
 
 namespace mica {
 
-MICA_OP(thresholded_relu) = pointwise::parametric<op_thresholded_relu>("thresholded_relu",
-    "x above alpha, else 0", Pointwise::kThresholdedRelu);
+MICA_OP(thresholded_relu) = pointwise::parametric<op_thresholded_relu>("thresholded_relu", "x above alpha, else 0",
+                                                                       Pointwise::kThresholdedRelu);
 
 }  // namespace mica

@@ -40,7 +40,11 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(where) = {.name = "where", .doc = "elements of input 1 where input 0 is true, else of input 2", .inputs = {3, 3},
-                  .infer = infer, .reference = reference, .layout = LayoutRule::kAny};
+MICA_OP(where) = {.name = "where",
+                  .doc = "elements of input 1 where input 0 is true, else of input 2",
+                  .inputs = {3, 3},
+                  .infer = infer,
+                  .reference = reference,
+                  .layout = LayoutRule::kAny};
 
 }  // namespace mica

@@ -22,7 +22,11 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(bernoulli) = {.name = "bernoulli", .doc = "1 with the probability that the input's element gives, else 0",
-                      .attributes = attr_class<Draw>(), .infer = infer, .reference = reference, .random = true};
+MICA_OP(bernoulli) = {.name = "bernoulli",
+                      .doc = "1 with the probability that the input's element gives, else 0",
+                      .attributes = attr_class<Draw>(),
+                      .infer = infer,
+                      .reference = reference,
+                      .random = true};
 
 }  // namespace mica

@@ -10,7 +10,8 @@ struct Distribution {
   Ints dims;
   float first = 0, second = 1;
   int64_t seed = 0;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("dtype", dtype, "element type of the result; none: that of the input");
     v("dims", dims, "shape of the result, without an input");
     v("first", first, "lower end, or mean");
@@ -30,7 +31,8 @@ inline Status infer_distribution(InferScope& scope) {
     scope.out(0, dtype, scope.shape(0));
     return {};
   }
-  MICA_CHECK(a.dims.size() <= kMaxRank, kLimit, "a shape of {} dimensions; at most {} are possible", a.dims.size(), kMaxRank);
+  MICA_CHECK(a.dims.size() <= kMaxRank, kLimit, "a shape of {} dimensions; at most {} are possible", a.dims.size(),
+             kMaxRank);
   Shape shape = Shape::of_rank(static_cast<int>(a.dims.size()));
   for (int i = 0; i < shape.rank; ++i) {
     MICA_CHECK(a.dims[static_cast<size_t>(i)] >= 0, kBadShape, "dimension {} is {}", i, a.dims[static_cast<size_t>(i)]);

@@ -8,7 +8,8 @@ struct Draw {
   DType dtype = DType::kNone;
   int64_t samples = 1;
   int64_t seed = 0;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("dtype", dtype, "element type of the result; none: that of the input");
     v("samples", samples, "draws per row (multinomial)");
     v("seed", seed, "decides the numbers");

@@ -35,10 +35,16 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(dropout) = {.name = "dropout",
-                    .doc = "inputs: data, ratio, training (bool). In training each element is zero with probability `ratio`, else "
-                           "scaled by 1 / (1 - ratio); otherwise the data. Output 1: which were kept",
-                    .inputs = {1, 3}, .outputs = {1, 2}, .attributes = attr_class<Dropout>(), .infer = infer,
-                    .reference = reference, .random = true};
+MICA_OP(dropout) = {
+    .name = "dropout",
+    .doc =
+        "inputs: data, ratio, training (bool). In training each element is zero with probability `ratio`, else "
+        "scaled by 1 / (1 - ratio); otherwise the data. Output 1: which were kept",
+    .inputs = {1, 3},
+    .outputs = {1, 2},
+    .attributes = attr_class<Dropout>(),
+    .infer = infer,
+    .reference = reference,
+    .random = true};
 
 }  // namespace mica

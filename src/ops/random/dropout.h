@@ -5,7 +5,10 @@ namespace mica {
 
 struct Dropout {
   int64_t seed = 0;
-  template <class V> void visit(V&& v) { v("seed", seed, "decides which elements are dropped"); }
+  template <class V>
+  void visit(V&& v) {
+    v("seed", seed, "decides which elements are dropped");
+  }
 };
 
 }  // namespace mica

@@ -1,5 +1,5 @@
-// Random numbers that a seed decides alone: MT19937 (Matsumoto, Nishimura 1998) as NumPy's legacy generator draws from it, because
-// the ONNX standard's own examples of seeded operators are made with that.
+// Random numbers that a seed decides alone: MT19937 (Matsumoto, Nishimura 1998) as NumPy's legacy generator draws from
+// it, because the ONNX standard's own examples of seeded operators are made with that.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -59,7 +59,8 @@ class Mersenne {
   bool has_second_ = false;
 };
 
-// The seed of a node that states none: its name's FNV-1a hash, so that two nodes of a model differ and a run can be repeated.
+// The seed of a node that states none: its name's FNV-1a hash, so that two nodes of a model differ and a run can be
+// repeated.
 inline int64_t seed_of(std::string_view name) {
   uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

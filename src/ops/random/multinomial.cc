@@ -51,7 +51,11 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(multinomial) = {.name = "multinomial", .doc = "classes drawn by rows of logarithms of probabilities, up to a constant",
-                        .attributes = attr_class<Draw>(), .infer = infer, .reference = reference, .random = true};
+MICA_OP(multinomial) = {.name = "multinomial",
+                        .doc = "classes drawn by rows of logarithms of probabilities, up to a constant",
+                        .attributes = attr_class<Draw>(),
+                        .infer = infer,
+                        .reference = reference,
+                        .random = true};
 
 }  // namespace mica

@@ -7,8 +7,12 @@
 
 namespace mica {
 
-MICA_DECLARE_OP(bernoulli); MICA_DECLARE_OP(dropout); MICA_DECLARE_OP(identity); MICA_DECLARE_OP(multinomial);
-MICA_DECLARE_OP(random_normal); MICA_DECLARE_OP(random_uniform);
+MICA_DECLARE_OP(bernoulli);
+MICA_DECLARE_OP(dropout);
+MICA_DECLARE_OP(identity);
+MICA_DECLARE_OP(multinomial);
+MICA_DECLARE_OP(random_normal);
+MICA_DECLARE_OP(random_uniform);
 
 namespace {
 
@@ -24,7 +28,8 @@ int64_t seed_of(const SourceNode& node) {
 DType dtype_of_node(const SourceNode& node, DType otherwise) {
   if (!node.has("dtype")) return otherwise;
   const DType dtype = source_dtype(node.format, node.integer("dtype"));
-  if (dtype == DType::kNone) fail(Code::kBadAttribute, "attribute `dtype` is {}, which is no element type", node.integer("dtype"));
+  if (dtype == DType::kNone)
+    fail(Code::kBadAttribute, "attribute `dtype` is {}, which is no element type", node.integer("dtype"));
   return dtype;
 }
 
@@ -36,17 +41,21 @@ Values distribution(const SourceNode& node, Builder& build, const OpDef& op, Dis
   return build.add(op, attributes, node.inputs, 1);
 }
 Values random_normal(const SourceNode& node, Builder& build) {
-  return distribution(node, build, op_random_normal, {.first = node.number("mean", 0), .second = node.number("scale", 1)});
+  return distribution(node, build, op_random_normal,
+                      {.first = node.number("mean", 0), .second = node.number("scale", 1)});
 }
 Values random_uniform(const SourceNode& node, Builder& build) {
-  return distribution(node, build, op_random_uniform, {.first = node.number("low", 0), .second = node.number("high", 1)});
+  return distribution(node, build, op_random_uniform,
+                      {.first = node.number("low", 0), .second = node.number("high", 1)});
 }
 
 Values bernoulli(const SourceNode& node, Builder& build) {
-  return build.add(op_bernoulli, Draw{.dtype = dtype_of_node(node, DType::kNone), .seed = seed_of(node)}, node.inputs, 1);
+  return build.add(op_bernoulli, Draw{.dtype = dtype_of_node(node, DType::kNone), .seed = seed_of(node)}, node.inputs,
+                   1);
 }
 Values multinomial(const SourceNode& node, Builder& build) {
-  const Draw draw{.dtype = dtype_of_node(node, DType::kI32), .samples = node.integer("sample_size", 1), .seed = seed_of(node)};
+  const Draw draw{
+      .dtype = dtype_of_node(node, DType::kI32), .samples = node.integer("sample_size", 1), .seed = seed_of(node)};
   return build.add(op_multinomial, draw, node.inputs, 1);
 }
 
@@ -70,9 +79,10 @@ Values dropout(const SourceNode& node, Builder& build) {
 
 }  // namespace
 
-MICA_SPELLINGS(random,
-               {Format::kOnnx, "", "Bernoulli", 15, kLatest, bernoulli}, {Format::kOnnx, "", "Dropout", 1, 11, dropout_by_attributes},
-               {Format::kOnnx, "", "Dropout", 12, kLatest, dropout}, {Format::kOnnx, "", "Multinomial", 7, kLatest, multinomial},
+MICA_SPELLINGS(random, {Format::kOnnx, "", "Bernoulli", 15, kLatest, bernoulli},
+               {Format::kOnnx, "", "Dropout", 1, 11, dropout_by_attributes},
+               {Format::kOnnx, "", "Dropout", 12, kLatest, dropout},
+               {Format::kOnnx, "", "Multinomial", 7, kLatest, multinomial},
                {Format::kOnnx, "", "RandomNormal", 1, kLatest, random_normal},
                {Format::kOnnx, "", "RandomNormalLike", 1, kLatest, random_normal},
                {Format::kOnnx, "", "RandomUniform", 1, kLatest, random_uniform},

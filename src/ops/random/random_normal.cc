@@ -16,7 +16,12 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(random_normal) = {.name = "random_normal", .doc = "normally distributed numbers of mean `first` and deviation `second`", .inputs = {0, 1},
-    .attributes = attr_class<Distribution>(), .infer = random::infer_distribution, .reference = reference, .random = true};
+MICA_OP(random_normal) = {.name = "random_normal",
+                          .doc = "normally distributed numbers of mean `first` and deviation `second`",
+                          .inputs = {0, 1},
+                          .attributes = attr_class<Distribution>(),
+                          .infer = random::infer_distribution,
+                          .reference = reference,
+                          .random = true};
 
 }  // namespace mica
