@@ -1,0 +1,48 @@
+#include "kernels/pool/pool.h"
+
+#include "base/format.h"
+#include "base/isa.h"
+#include "mica_isas.inc"
+
+namespace mica {
+
+#define MICA_DECLARE(set)                \
+  namespace set {                        \
+  extern const PoolKernels pool_kernels; \
+  }
+MICA_FOREACH_ISA(MICA_DECLARE)
+#undef MICA_DECLARE
+
+const PoolKernels& pool_kernels(Isa isa) {
+#define MICA_PICK(set) \
+  if (name_of(isa) == #set) return set::pool_kernels;
+  MICA_FOREACH_ISA(MICA_PICK)
+#undef MICA_PICK
+  return portable::pool_kernels;
+}
+
+PoolChoice choose_pool(const PoolProblem& p, int threads) {
+  PoolChoice c;
+  const int64_t rows = p.images * p.out[0] * p.out[1];
+  if (rows <= 0 || p.out[2] <= 0 || p.channels <= 0) return c;
+  const auto up = [](int64_t n, int64_t d) { return (n + d - 1) / d; };
+  const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
+  // About a load a pixel of a window: 30,000 of them are some 5 µs.
+  const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const int64_t work = rows * p.out[2] * up(p.channels, 16) * taps / 30000;
+  const int64_t wanted = threads > 1 ? (work < 1 ? 1 : least(4 * static_cast<int64_t>(threads), work)) : 1;
+  const int64_t row_tasks = least(rows, wanted), channel_tasks = least(up(p.channels, 64), up(wanted, row_tasks));
+  c.row_block = up(rows, row_tasks);
+  c.channel_block = up(up(p.channels, 64), channel_tasks) * 64;
+  c.tasks = up(rows, c.row_block) * up(p.channels, c.channel_block);
+  return c;
+}
+
+size_t print(const PoolProblem& p, const PoolChoice& c, char* out, size_t size) {
+  constexpr std::string_view kNames[] = {"max", "average", "l1", "l2"};
+  return format_to(out, size, "{} {}x{}x{}x{} -> {}x{} kernel={}x{}x{} tasks={}", kNames[static_cast<int>(p.kind)],
+                   p.images, p.in[1], p.in[2], p.channels, p.out[1], p.out[2], p.kernel[0], p.kernel[1], p.kernel[2],
+                   c.tasks);
+}
+
+}  // namespace mica

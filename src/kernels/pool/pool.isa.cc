@@ -1,0 +1,124 @@
+#include "kernels/pool/pool.h"
+
+#include "simd/simd.h"
+
+namespace mica::MICA_ISA {
+namespace {
+
+// The taps [first, last) of one axis whose pixels lie inside the input, and the divisor's count along it.
+struct Window {
+  int64_t begin, first, last, count;
+};
+
+Window window_of(const PoolProblem& p, int axis, int64_t o) {
+  const int64_t d = p.dilation[axis], begin = o * p.stride[axis] - p.pad[axis];
+  const auto taps_below = [&](int64_t end) {  // taps with begin + t·d < end
+    const int64_t t = end <= begin ? 0 : (end - begin + d - 1) / d;
+    return t < p.kernel[axis] ? t : p.kernel[axis];
+  };
+  Window w{begin, taps_below(0), taps_below(p.in[axis]), 0};
+  if (w.last < w.first) w.last = w.first;
+  w.count = p.count_padding ? taps_below(p.in[axis] + p.pad_after[axis]) : w.last - w.first;
+  return w;
+}
+
+// One output pixel's window: rows of taps.
+struct Windows {
+  const float* x;               // the input pixel under the first tap inside
+  int64_t counts[3], steps[3];  // taps and floats between them, by axis
+  float scale;                  // of an average
+};
+
+template <PoolKind kKind>
+MICA_INLINE F32 start() {
+  return kKind == PoolKind::kMax ? set1(-__builtin_inff()) : zero();
+}
+template <PoolKind kKind>
+MICA_INLINE F32 take(F32 sum, F32 x) {
+  if constexpr (kKind == PoolKind::kMax) return max_nan(sum, x);
+  if constexpr (kKind == PoolKind::kL1) return add(sum, abs(x));
+  if constexpr (kKind == PoolKind::kL2) return fma(x, x, sum);
+  return add(sum, x);
+}
+template <PoolKind kKind>
+MICA_INLINE F32 join(F32 sum, F32 part) {
+  return kKind == PoolKind::kMax ? max_nan(sum, part) : add(sum, part);
+}
+
+// kVectors vectors of channels; the last one has `lanes`.
+template <PoolKind kKind, int kVectors, bool kFull>
+MICA_INLINE void pool_channels(const Windows& w, int64_t channel, float* out, int lanes) {
+  F32 total[kVectors];
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) total[v] = start<kKind>();
+  for (int64_t z = 0; z < w.counts[0]; ++z)
+    for (int64_t y = 0; y < w.counts[1]; ++y) {
+      const float* in = w.x + z * w.steps[0] + y * w.steps[1] + channel;
+      F32 row[kVectors];
+      MICA_UNROLL for (int v = 0; v < kVectors; ++v) row[v] = start<kKind>();
+      for (int64_t t = 0; t < w.counts[2]; ++t, in += w.steps[2])
+        MICA_UNROLL for (int v = 0; v < kVectors; ++v) row[v] =
+            take<kKind>(row[v], kFull ? load(in + v * kLanes) : load_partial(in, lanes));
+      MICA_UNROLL for (int v = 0; v < kVectors; ++v) total[v] = join<kKind>(total[v], row[v]);
+    }
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) {
+    F32 y = total[v];
+    if constexpr (kKind == PoolKind::kAverage) y = mul(y, set1(w.scale));
+    if constexpr (kKind == PoolKind::kL2) y = sqrt(y);
+    if (kFull)
+      store(out + channel + v * kLanes, y);
+    else
+      store_partial(out + channel, y, lanes);
+  }
+}
+
+template <PoolKind kKind>
+void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t channel_begin, int64_t channel_end) {
+  const PoolProblem& p = args.problem;
+  constexpr int kVectors = 4;
+  for (int64_t row = row_begin; row < row_end; ++row) {
+    const int64_t plane = row / p.out[1], oy = row % p.out[1], oz = plane % p.out[0], image = plane / p.out[0];
+    const Window z = window_of(p, 0, oz), y = window_of(p, 1, oy);
+    const float* x = args.x + image * p.in_view.image + (z.begin + z.first * p.dilation[0]) * p.in_view.depth +
+                     (y.begin + y.first * p.dilation[1]) * p.in_view.row;
+    float* out = args.y + image * p.out_view.image + oz * p.out_view.depth + oy * p.out_view.row;
+    for (int64_t ox = 0; ox < p.out[2]; ++ox, out += p.out_view.pixel) {
+      const Window c = window_of(p, 2, ox);
+      const int64_t pixels = z.count * y.count * c.count;
+      const Windows w{x + (c.begin + c.first * p.dilation[2]) * p.in_view.pixel,
+                      {z.last - z.first, y.last - y.first, c.last - c.first},
+                      {p.dilation[0] * p.in_view.depth, p.dilation[1] * p.in_view.row, p.dilation[2] * p.in_view.pixel},
+                      pixels > 0 ? 1.0f / static_cast<float>(pixels) : 0.0f};
+      int64_t channel = channel_begin;
+      for (; channel + kVectors * kLanes <= channel_end; channel += kVectors * kLanes)
+        pool_channels<kKind, kVectors, true>(w, channel, out, kLanes);
+      for (; channel + kLanes <= channel_end; channel += kLanes) pool_channels<kKind, 1, true>(w, channel, out, kLanes);
+      if (channel < channel_end)
+        pool_channels<kKind, 1, false>(w, channel, out, static_cast<int>(channel_end - channel));
+    }
+  }
+}
+
+void run(const PoolArgs& args, int64_t task_begin, int64_t task_end) {
+  const PoolProblem& p = args.problem;
+  const PoolChoice& c = args.choice;
+  const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
+  const int64_t rows = p.images * p.out[0] * p.out[1];
+  for (int64_t task = task_begin; task < task_end; ++task) {
+    const int64_t row_tasks = (rows + c.row_block - 1) / c.row_block;
+    const int64_t row = task % row_tasks * c.row_block, channel = task / row_tasks * c.channel_block;
+    const int64_t row_end = least(rows, row + c.row_block), channel_end = least(p.channels, channel + c.channel_block);
+    switch (p.kind) {
+      case PoolKind::kMax: pool_rows<PoolKind::kMax>(args, row, row_end, channel, channel_end); break;
+      case PoolKind::kAverage: pool_rows<PoolKind::kAverage>(args, row, row_end, channel, channel_end); break;
+      case PoolKind::kL1: pool_rows<PoolKind::kL1>(args, row, row_end, channel, channel_end); break;
+      case PoolKind::kL2: pool_rows<PoolKind::kL2>(args, row, row_end, channel, channel_end); break;
+    }
+  }
+}
+
+}  // namespace
+
+extern const PoolKernels pool_kernels;
+const PoolKernels pool_kernels = {.run = run};
+
+}  // namespace mica::MICA_ISA
