@@ -38,8 +38,9 @@ struct SourceNode {
   Values inputs;                       // null: left out
   std::vector<std::string> output_names;   // "" : not wanted
   std::map<std::string, SourceAttribute, std::less<>> attributes;
-  // Builds attribute `name`'s graph as a closed region whose inputs have `types` (then captures follow). Captured outer values
-  // are appended to `captures`.
+  // Builds attribute `name`'s graph as a closed region whose inputs have `types`, then those of `captures`: outer values that are
+  // in the list already become inputs in its order, further ones that the graph uses are appended to both. (Of If's two
+  // regions, the first has to be given inputs for what only the second captured: `Graph::add_input`.)
   std::function<std::unique_ptr<Graph>(const SourceNode&, std::string_view name, std::span<const Type> types, Values& captures)> region;
   mutable std::set<std::string, std::less<>> read;
 

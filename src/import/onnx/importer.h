@@ -1,0 +1,50 @@
+// Nodes, regions and functions of a model to graph nodes, through the operators' spellings.
+#pragma once
+#include "import/onnx/attributes.h"
+#include "import/onnx/order.h"
+#include "import/onnx/problems.h"
+
+namespace mica::onnx {
+
+// One import. A node that cannot be imported is noted and its results are stand-ins; what depends on them is only asked whether its
+// operators are known. So one run finds every problem.
+class Importer {
+ public:
+  explicit Importer(Model& model) : model_(model), tensors_(model.folder) {}
+
+  Tensors& tensors() { return tensors_; }
+  FreeNames& free_names() { return free_names_; }
+  const Problems& problems() const { return problems_; }
+  // Imports the nodes of `scope` that the wanted names need.
+  void body(NodeList& nodes, const std::vector<std::string>& wanted, Scope& scope);
+
+ private:
+  struct Call;   // one node under way
+
+  void node(pb::Node& proto, Scope& scope);
+  void spell(Call& call);
+  void call_function(Call& call, pb::Function& function);
+  pb::Function* function_of(const pb::Node& proto) const;
+  std::unique_ptr<Graph> region(Scope& around, const SourceNode& node, std::string_view key, std::span<const Type> types,
+                                Values& captures);
+  void region_outputs(pb::Graph& proto, Scope& scope);
+  bool read_inputs(Call& call);
+  void define_outputs(Call& call, const Values& values);
+  void stand_in(Call& call);
+  void scan(NodeList& nodes, const Scope& scope);
+  void scan_inside(pb::Node& proto, const Scope& scope);
+  bool is_known(const pb::Node& proto, const Scope& scope, Problems::Kind* problem);
+  Value* make_stand_in(Scope& scope, const std::string& name);
+  void apply_hint(Value& value, const std::string& name, Scope& scope);
+
+  Model& model_;
+  Tensors tensors_;
+  FreeNames free_names_;
+  Problems problems_;
+  std::deque<GraphRef> graphs_;
+  std::unordered_set<const Value*> stand_ins_;
+  std::unordered_set<const pb::Function*> scanned_;
+  int64_t nodes_ = 0;
+};
+
+}  // namespace mica::onnx
