@@ -68,7 +68,7 @@ if(MICA_BUILD_TOOLS)
     add_library(mica_protos STATIC)
     protobuf_generate(TARGET mica_protos LANGUAGE cpp PROTOS ${proto_files} IMPORT_DIRS ${CMAKE_SOURCE_DIR}/src
       PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)
-    target_include_directories(mica_protos PUBLIC ${CMAKE_BINARY_DIR}/generated)
+    target_include_directories(mica_protos SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated ${CMAKE_BINARY_DIR}/generated/src)
     target_link_libraries(mica_protos PUBLIC protobuf::libprotobuf-lite)
     target_link_libraries(mica_importers PUBLIC mica_protos)
   endif()

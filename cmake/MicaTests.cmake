@@ -23,7 +23,8 @@ mica_unit_tests(test_base mica_runtime src/base/*.test.cc src/types/*.test.cc sr
 mica_unit_tests(test_kernels mica_runtime src/simd/*.test.cc src/kernels/*/*.test.cc)
 mica_unit_tests(test_runtime mica_runtime src/plan/*.test.cc src/step/*.test.cc src/runtime/*.test.cc src/api/*.test.cc)
 mica_unit_tests(test_compiler mica_compiler src/ir/*.test.cc src/passes/*.test.cc src/passes/*/*.test.cc)
-mica_unit_tests(test_tools mica_tools src/import/*/*.test.cc src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc)
+mica_unit_tests(test_importers mica_importers src/import/*.test.cc src/import/*/*.test.cc)
+mica_unit_tests(test_tools mica_tools src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc)
 # The traits' own units are for the tests alone.
 file(GLOB mica_simd_units CONFIGURE_DEPENDS src/simd/*.isa.cc)
 mica_isa_library(mica_simd_objects mica_simd_probe ${mica_simd_units})
