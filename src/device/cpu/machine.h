@@ -1,22 +1,22 @@
 // The processor that plans are bound to: what algorithms and schedules are chosen by.
 #pragma once
-#include "base/string.h"
 #include "base/isa.h"
+#include "base/string.h"
 
 namespace mica {
 
 struct Machine {
   Isa isa = Isa::kPortable;
-  int threads = 1;              // that a session's work is split over
-  size_t l1d = 32 << 10;        // bytes per core
+  int threads = 1;        // that a session's work is split over
+  size_t l1d = 32 << 10;  // bytes per core
   size_t l2 = 1 << 20;
-  size_t l3 = 8 << 20;          // shared
-  Text<64> model;               // the processor's name
+  size_t l3 = 8 << 20;  // shared
+  Text<64> model;       // the processor's name
 };
 
 struct MachineOptions {
-  std::string_view isa;         // forces an instruction set; empty: MICA_ISA of the environment, else the best one
-  int threads = 0;              // 0: the usable processors (affinity mask and cgroup quota)
+  std::string_view isa;  // forces an instruction set; empty: MICA_ISA of the environment, else the best one
+  int threads = 0;       // 0: the usable processors (affinity mask and cgroup quota)
 };
 // Errors: kUsage for an unknown instruction set, kNoDevice for one that this processor lacks.
 Result<Machine> describe_machine(const MachineOptions& options = {});
