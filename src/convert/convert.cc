@@ -1,0 +1,61 @@
+#include "convert/convert.h"
+
+#include <nlohmann/json.hpp>
+
+#include "import/import.h"
+
+namespace mica {
+namespace {
+
+void count_constants(const Graph& graph, ConvertReport& report) {
+  for (const Value& value : graph.value_pool) {
+    if (!value.constant) continue;
+    report.parameters += value.constant->view.count();
+    report.constant_bytes += dense_bytes(value.constant->view.dtype, value.constant->view.shape());
+  }
+  for (const auto& node : graph.nodes)
+    for (const auto& region : node->regions) count_constants(*region, report);
+}
+
+size_t count_nodes(const Graph& graph) {
+  size_t n = graph.nodes.size();
+  for (const auto& node : graph.nodes)
+    for (const auto& region : node->regions) n += count_nodes(*region);
+  return n;
+}
+
+void add_metadata(Graph& graph, const ConvertOptions& options) {
+  if (!options.preprocess.empty()) graph.metadata["mica.preprocess"] = options.preprocess;
+  if (!options.labels.empty()) graph.metadata["mica.labels"] = nlohmann::json(options.labels).dump();
+  graph.keep.insert(graph.keep.end(), options.keep.begin(), options.keep.end());
+}
+
+}  // namespace
+
+Result<Lowered> compile(Graph graph, const ConvertOptions& options, ConvertReport& report) {
+  try {
+    add_metadata(graph, options);
+    report.nodes_imported = count_nodes(graph);
+    if (report.watch) report.watch("import", graph);
+    report.rules_fired = declutter(graph, options.declutter);
+    report.nodes_decluttered = count_nodes(graph);
+    count_constants(graph, report);
+    if (report.watch) report.watch("graph", graph);
+    Lowered lowered = lower(std::move(graph), options.lower);
+    for (const PlanFunction& function : lowered.plan.functions) report.stages += function.stages.size();
+    return lowered;
+  } catch (const Failure& failure) {
+    return failure.error->copy();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::exception& other) {
+    return error(Code::kInternal, "the compiler failed: {}", other.what());
+  }
+}
+
+Result<Lowered> convert(const Source& source, const ConvertOptions& options, ConvertReport& report) {
+  MICA_TRY(Graph graph, import_model(source, options.import));
+  return compile(std::move(graph), options, report);
+}
+
+}  // namespace mica
