@@ -1,0 +1,18 @@
+// What no pattern describes: folding, common subexpressions, dead code.
+#pragma once
+#include "passes/declutter/declutter.h"
+
+namespace mica {
+
+struct SimplifyPass {
+  std::string_view name, doc;
+  int64_t (*run)(Graph&, const DeclutterOptions&);   // returns how much it changed
+};
+std::span<const SimplifyPass> simplify_passes();
+
+// Takes out nodes that nobody reads; returns how many.
+int64_t remove_dead(Graph& graph);
+// Types and contents of all nodes anew, in order; rules can make more of them known.
+void infer_again(Graph& graph);
+
+}  // namespace mica

@@ -1,0 +1,58 @@
+#include "passes/rewrite.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace mica {
+namespace {
+
+class Sweep {
+ public:
+  Sweep(Graph& graph, RuleTable rules, const DeclutterOptions& options) : graph_(graph), builder_(graph), readers_(graph), counts_(rules.size()) {
+    for (size_t i = 0; i < rules.size(); ++i)
+      if (!options.off.contains(rules[i].name)) by_root_[rules[i].from.op].push_back({&rules[i], i});
+  }
+  std::vector<int64_t> run() {
+    for (position_ = 0; position_ < graph_.nodes.size(); ++position_) {
+      Node& node = *graph_.nodes[position_];
+      const auto rows = by_root_.find(node.op);
+      if (rows == by_root_.end() || node.outputs.empty() || !node.outputs[0] || readers_.count(node.outputs[0]) == 0) continue;
+      for (const auto& [rule, index] : rows->second)
+        if (fire(*rule, node)) { ++counts_[index]; break; }
+    }
+    return counts_;
+  }
+
+ private:
+  bool fire(const Rule& rule, Node& node) {
+    Match found;
+    if (!match(rule.from, node, readers_, found)) return false;
+    Value* old = node.outputs[0];
+    const size_t before = graph_.nodes.size();
+    builder_.set_name(node.name);
+    builder_.insert_at(position_);
+    Value* fresh = rule.to(found, builder_);
+    if (!fresh || fresh == old) return false;   // nodes it made meanwhile are dead and go with the dead code
+    for (size_t i = 0; i < graph_.nodes.size() - before; ++i) readers_.add(*graph_.nodes[position_ + i]);
+    position_ += graph_.nodes.size() - before;
+    if (fresh->name.empty()) fresh->name = old->name;   // what a person would look for
+    if (fresh->type.shape.known() && old->type.shape.known() && !(fresh->type == old->type) && fresh->type.shape.rank != old->type.shape.rank)
+      fail(Code::kInternal, "rule `{}` changed the rank of `{}`", rule.name, old->name);
+    readers_.move(old, fresh);
+    std::ranges::replace(graph_.outputs, old, fresh);
+    return true;
+  }
+
+  Graph& graph_;
+  Builder builder_;
+  Readers readers_;
+  std::vector<int64_t> counts_;
+  std::unordered_map<const OpDef*, std::vector<std::pair<const Rule*, size_t>>> by_root_;
+  size_t position_ = 0;
+};
+
+}  // namespace
+
+std::vector<int64_t> apply_rules(Graph& graph, RuleTable rules, const DeclutterOptions& options) { return Sweep(graph, rules, options).run(); }
+
+}  // namespace mica
