@@ -26,7 +26,8 @@ const std::vector<const Spelling*>& sorted_spellings() {
 const Spelling* find_spelling(Format format, std::string_view domain, std::string_view op, int version, std::string* nearest) {
   const auto& rows = sorted_spellings();
   const std::tuple wanted(format, domain, op);
-  const auto [first, last] = std::ranges::equal_range(rows, wanted, {}, [](const Spelling* s) { return key_of(*s); });
+  const auto key = [](const Spelling* s) { return key_of(*s); };
+  const auto first = std::ranges::lower_bound(rows, wanted, {}, key), last = std::ranges::upper_bound(rows, wanted, {}, key);
   for (auto row = first; row != last; ++row)
     if ((*row)->since <= version && version <= (*row)->until) return *row;
   if (!nearest) return nullptr;
