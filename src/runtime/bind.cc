@@ -77,7 +77,7 @@ class SegmentBinder {
   Result<Place> temporary(uint32_t s, size_t bytes);
   const RunDef* hook_of(const OpDef& op) const {
     if (context_.reference_only) return nullptr;
-    return context_.find_run ? context_.find_run(context_.self, op) : find_row(all_run(), op.name);
+    return context_.find_run ? context_.find_run(context_.self, op) : mica::find_run(op);
   }
   template <class T>
   Result<T*> take(size_t count = 1) {

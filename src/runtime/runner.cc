@@ -18,7 +18,7 @@ const RunDef* find_built_in_run(const void* self, const OpDef& op) {
   const auto& context = *static_cast<const Context*>(self);
   for (const auto& row : context.operators)
     if (row.definition == &op) return nullptr;   // a caller's operator brings its own computation
-  return find_row(all_run(), op.name);
+  return mica::find_run(op);
 }
 
 }  // namespace

@@ -91,6 +91,9 @@ struct RunDef {
   Result<bool> (*bind)(BindScope&) = nullptr;
 };
 std::span<const TableRow<RunDef>> all_run();
+// The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all element-wise
+// operators share, `pointwise.run.cc`. Null: the reference runs.
+const RunDef* find_run(const OpDef& op);
 #define MICA_RUN(id) extern const ::mica::RunDef run_##id; constinit const ::mica::RunDef run_##id
 
 }  // namespace mica

@@ -496,7 +496,7 @@ bool hook_sees_it(const Prepared& p, const Inference& found) {
 }
 
 void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found) {
-  const RunDef* run = find_row(all_run(), p.op->name);
+  const RunDef* run = find_run(*p.op);
   const bool must = !p.problem.expect_kernel.empty();
   if (!run || !hook_sees_it(p, found)) {
     KernelRecord::get().note_reference(p.op->name);
