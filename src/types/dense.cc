@@ -36,7 +36,7 @@ Result<double*> dense_numbers(RunScope& scope, const TensorView& view) {
 
 Result<int64_t*> dense_integers(RunScope& scope, const TensorView& view) {
   const int64_t count = view.count();
-  MICA_TRY(int64_t* list, room<int64_t>(scope, count));
+  MICA_TRY(int64_t * list, room<int64_t>(scope, count));
   const Elements elements(view);
   for (int64_t i = 0; i < count; ++i) list[i] = elements.integer(i);
   return list;

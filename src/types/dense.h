@@ -1,10 +1,12 @@
-// Operands of references as dense lists of numbers, so that loops over them are plain and fast whatever the type and strides.
+// Operands of references as dense lists of numbers, so that loops over them are plain and fast whatever the type and
+// strides.
 #pragma once
 #include "types/op.h"
 
 namespace mica {
 
-// The elements in source order, in memory of the scope (until the operator returns). Null data for empty views is never read.
+// The elements in source order, in memory of the scope (until the operator returns). Null data for empty views is never
+// read.
 Result<double*> dense_numbers(RunScope& scope, const TensorView& view);
 Result<int64_t*> dense_integers(RunScope& scope, const TensorView& view);
 // `count` zeros.

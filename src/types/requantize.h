@@ -1,5 +1,6 @@
-// From 32-bit sums to 8-bit results. Defined in single precision, step by step, so that every kernel agrees with the reference
-// to the bit: round_half_even(float(sum) · multiplier) + zero, saturated; multiplier = x_scale · w_scale / y_scale.
+// From 32-bit sums to 8-bit results. Defined in single precision, step by step, so that every kernel agrees with the
+// reference to the bit: round_half_even(float(sum) · multiplier) + zero, saturated; multiplier = x_scale · w_scale /
+// y_scale.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -11,7 +12,9 @@ namespace mica {
 struct IntegerRange {
   int64_t low, high;
 };
-inline IntegerRange range_of_i8(DType dtype) { return dtype == DType::kI8 ? IntegerRange{-128, 127} : IntegerRange{0, 255}; }
+inline IntegerRange range_of_i8(DType dtype) {
+  return dtype == DType::kI8 ? IntegerRange{-128, 127} : IntegerRange{0, 255};
+}
 inline bool is_i8(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
 inline float requantize_multiplier(float x_scale, float w_scale, float y_scale) { return x_scale * w_scale / y_scale; }

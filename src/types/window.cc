@@ -10,7 +10,8 @@ constexpr int64_t kLargest = int64_t{1} << 31;
 Status check_list(const Ints& list, int spatial, int64_t least, std::string_view what) {
   MICA_CHECK(list.empty() || list.size() == static_cast<size_t>(spatial), kBadAttribute,
              "`{}` has {} items, expected {}: one for each spatial axis (pads: two)", what, list.size(), spatial);
-  for (int64_t v : list) MICA_CHECK(v >= least && v <= kLargest, kBadAttribute, "`{}` holds {}, which is out of range", what, v);
+  for (int64_t v : list)
+    MICA_CHECK(v >= least && v <= kLargest, kBadAttribute, "`{}` holds {}, which is out of range", what, v);
   return {};
 }
 
@@ -29,7 +30,8 @@ bool is_same(AutoPad pad) { return pad == AutoPad::kSameUpper || pad == AutoPad:
 }  // namespace
 
 Status check_window(const WindowSpec& spec, int spatial) {
-  MICA_CHECK(spatial >= 0 && spatial <= kMaxSpatial, kBadRank, "{} spatial axes: 0 to {} are supported", spatial, kMaxSpatial);
+  MICA_CHECK(spatial >= 0 && spatial <= kMaxSpatial, kBadRank, "{} spatial axes: 0 to {} are supported", spatial,
+             kMaxSpatial);
   MICA_TRY_STATUS(check_list(spec.strides, spatial, 1, "strides"));
   MICA_TRY_STATUS(check_list(spec.dilations, spatial, 1, "dilations"));
   return check_list(spec.pads, 2 * spatial, 0, "pads");
@@ -38,19 +40,20 @@ Status check_window(const WindowSpec& spec, int spatial) {
 Result<Dim> window_count(const WindowSpec& spec, int axis, int spatial, Dim in, Dim kernel, DimTable& dims) {
   const Axis a = axis_of(spec, axis, spatial);
   if (kernel.is_fixed())
-    MICA_CHECK(kernel.value() > 0 && kernel.value() <= kLargest, kBadShape, "the window's size along spatial axis {} is {}", axis,
-               kernel.value());
+    MICA_CHECK(kernel.value() > 0 && kernel.value() <= kLargest, kBadShape,
+               "the window's size along spatial axis {} is {}", axis, kernel.value());
   if (is_same(spec.auto_pad)) return dims.ceil_div(in, a.stride);
   const Dim extent = dims.add(dims.mul(dims.sub(kernel, 1), a.dilation), 1);
   const Dim padded = dims.add(in, a.pad_begin + a.pad_end);
   const Dim room = dims.sub(padded, extent);
   if (room.is_fixed())
-    MICA_CHECK(room.value() >= 0, kBadShape, "a window that spans {} does not fit the padded input of {} along spatial axis {}",
+    MICA_CHECK(room.value() >= 0, kBadShape,
+               "a window that spans {} does not fit the padded input of {} along spatial axis {}",
                extent.is_fixed() ? extent.value() : -1, padded.is_fixed() ? padded.value() : -1, axis);
   if (!spec.ceil_mode) return dims.add(dims.floor_div(room, a.stride), 1);
   Dim count = dims.add(dims.ceil_div(room, a.stride), 1);
-  // A window that begins beyond the input and the padding before it would see no element. It can only exist when it fits
-  // between the ends of the padding with a stride to spare.
+  // A window that begins beyond the input and the padding before it would see no element. It can only exist when it
+  // fits between the ends of the padding with a stride to spare.
   if (!extent.is_fixed() || extent.value() - a.pad_end < a.stride)
     count = dims.min(count, dims.add(dims.floor_div(dims.add(in, a.pad_begin - 1), a.stride), 1));
   return count;
@@ -59,8 +62,9 @@ Result<Dim> window_count(const WindowSpec& spec, int axis, int spatial, Dim in, 
 Result<int64_t*> window_table(RunScope& scope, const Window& w) {
   const int64_t positions = w.positions(), taps = w.taps();
   int64_t count = 0;
-  MICA_CHECK(!__builtin_mul_overflow(positions, taps, &count), kBadShape, "{} windows of {} taps are too many", positions, taps);
-  MICA_TRY(int64_t* table, zero_integers(scope, count));
+  MICA_CHECK(!__builtin_mul_overflow(positions, taps, &count), kBadShape, "{} windows of {} taps are too many",
+             positions, taps);
+  MICA_TRY(int64_t * table, zero_integers(scope, count));
   if (count == 0) return table;
   std::array<int64_t, kMaxSpatial> at{}, tap{};
   int64_t* next = table;
@@ -75,7 +79,8 @@ Result<int64_t*> window_table(RunScope& scope, const Window& w) {
 Result<Window> fixed_window(const WindowSpec& spec, std::span<const int64_t> in, std::span<const int64_t> kernel) {
   const int spatial = static_cast<int>(in.size());
   MICA_TRY_STATUS(check_window(spec, spatial));
-  MICA_CHECK(kernel.size() == in.size(), kBadAttribute, "the window has {} axes, the input {} spatial ones", kernel.size(), in.size());
+  MICA_CHECK(kernel.size() == in.size(), kBadAttribute, "the window has {} axes, the input {} spatial ones",
+             kernel.size(), in.size());
   Window w;
   w.spatial = spatial;
   DimTable none;

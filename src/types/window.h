@@ -19,12 +19,13 @@ struct WindowSpec {
   bool ceil_mode = false;
 };
 
-// Lists are empty or fit `spatial` axes, steps are positive, pads and kernel sizes neither negative nor beyond 2^31. Errors: kBadAttribute.
+// Lists are empty or fit `spatial` axes, steps are positive, pads and kernel sizes neither negative nor beyond 2^31.
+// Errors: kBadAttribute.
 Status check_window(const WindowSpec& spec, int spatial);
 
-// The number of windows along `axis`: floor((in + pads - extent) / stride) + 1, where extent = (kernel - 1) * dilation + 1;
-// rounded up in ceil mode, without windows that would begin in the padding at the end; ceil(in / stride) with `same`.
-// Errors: kBadShape when the window is larger than the padded input.
+// The number of windows along `axis`: floor((in + pads - extent) / stride) + 1, where extent = (kernel - 1) * dilation
+// + 1; rounded up in ceil mode, without windows that would begin in the padding at the end; ceil(in / stride) with
+// `same`. Errors: kBadShape when the window is larger than the padded input.
 Result<Dim> window_count(const WindowSpec& spec, int axis, int spatial, Dim in, Dim kernel, DimTable& dims);
 
 // All numbers of a window over fixed dimensions.
@@ -56,7 +57,8 @@ struct Window {
   }
 };
 
-// For each (tap, window) the linear position in the input plane, or -1: table[tap * positions + window], in the scope's memory.
+// For each (tap, window) the linear position in the input plane, or -1: table[tap * positions + window], in the scope's
+// memory.
 Result<int64_t*> window_table(RunScope& scope, const Window& window);
 
 // `in`, `kernel`: the spatial dimensions. Errors: those of check_window and window_count.

@@ -22,7 +22,8 @@ struct Conv {
 
 namespace conv {
 
-// The result's shape for operands x [N,C,...] and w [M,C/groups,...]; unknown when a rank is. Errors name what disagrees.
+// The result's shape for operands x [N,C,...] and w [M,C/groups,...]; unknown when a rank is. Errors name what
+// disagrees.
 inline Result<Shape> output_shape(InferScope& scope, const Conv& a, int x_input, int w_input) {
   MICA_TRY_STATUS(require_rank(scope, x_input, 2, kMaxRank));
   MICA_TRY_STATUS(require_rank(scope, w_input, 2, kMaxRank));
@@ -37,14 +38,16 @@ inline Result<Shape> output_shape(InferScope& scope, const Conv& a, int x_input,
     for (int i = 1; i < x.rank; ++i) out[i] = scope.dims().fresh("conv");
     return out;
   }
-  MICA_CHECK(w.rank == x.rank, kBadRank, "the weights have {} dimensions, the input {}", static_cast<int>(w.rank), static_cast<int>(x.rank));
+  MICA_CHECK(w.rank == x.rank, kBadRank, "the weights have {} dimensions, the input {}", static_cast<int>(w.rank),
+             static_cast<int>(x.rank));
   if (x[1].is_fixed() && w[1].is_fixed()) {
     int64_t channels = 0;
     MICA_CHECK(!__builtin_mul_overflow(w[1].value(), a.groups, &channels) && channels == x[1].value(), kBadShape,
                "the input has {} channels, the weights are for {} in {} groups", x[1].value(), w[1].value(), a.groups);
   }
   if (w[0].is_fixed())
-    MICA_CHECK(w[0].value() % a.groups == 0, kBadShape, "{} output channels cannot be split into {} groups", w[0].value(), a.groups);
+    MICA_CHECK(w[0].value() % a.groups == 0, kBadShape, "{} output channels cannot be split into {} groups",
+               w[0].value(), a.groups);
   out[1] = w[0];
   for (int i = 0; i < spatial; ++i) {
     MICA_TRY(out[i + 2], window_count(a.window(), i, spatial, x[i + 2], w[i + 2], scope.dims()));

@@ -17,7 +17,8 @@ void check_kernel(const SourceNode& node, const Value& weights) {
   const Shape& shape = weights.type.shape;
   if (kernel.empty() || !shape.known()) return;
   if (static_cast<int>(kernel.size()) != shape.rank - 2)
-    fail(Code::kBadAttribute, "`kernel_shape` has {} items, the weights have {} spatial axes", kernel.size(), shape.rank - 2);
+    fail(Code::kBadAttribute, "`kernel_shape` has {} items, the weights have {} spatial axes", kernel.size(),
+         shape.rank - 2);
   for (size_t i = 0; i < kernel.size(); ++i)
     if (const Dim d = shape[static_cast<int>(i) + 2]; d.is_fixed() && !d.is(kernel[i]))
       fail(Code::kBadAttribute, "`kernel_shape` holds {} where the weights have {}", kernel[i], d.value());

@@ -7,8 +7,8 @@ namespace {
 Status infer(InferScope& scope) {
   for (int i = 0; i < 2; ++i) {
     MICA_TRY_STATUS(require_tensor(scope, i));
-    MICA_CHECK(scope.dtype(i) == DType::kI8 || scope.dtype(i) == DType::kU8, kBadType, "input {} must be i8 or u8, not {}", i,
-               name_of(scope.dtype(i)));
+    MICA_CHECK(scope.dtype(i) == DType::kI8 || scope.dtype(i) == DType::kU8, kBadType,
+               "input {} must be i8 or u8, not {}", i, name_of(scope.dtype(i)));
     if (scope.has(i + 2)) MICA_TRY_STATUS(require_same_dtype(scope, i, i + 2));
   }
   MICA_TRY(const Shape shape, conv::output_shape(scope, scope.attributes<Conv>(), 0, 1));
@@ -22,8 +22,8 @@ Status infer(InferScope& scope) {
 Status reference(RunScope& scope) {
   MICA_TRY(const conv::Sizes s, conv::sizes_of(scope.attributes<Conv>(), scope.in(0), scope.in(1)));
   MICA_TRY_STATUS(conv::allocate(scope, s, scope.in(0).rank));
-  MICA_TRY(int64_t* x, dense_integers(scope, scope.in(0)));
-  MICA_TRY(int64_t* w, dense_integers(scope, scope.in(1)));
+  MICA_TRY(int64_t * x, dense_integers(scope, scope.in(0)));
+  MICA_TRY(int64_t * w, dense_integers(scope, scope.in(1)));
   MICA_TRY(const int64_t* table, window_table(scope, s.window));
   const int64_t channels = s.groups * s.group_out, per_channel = s.group_in * s.window.taps();
   if (scope.has(2)) {
@@ -37,7 +37,7 @@ Status reference(RunScope& scope) {
     const Elements zeros(scope.in(3));
     for (int64_t i = 0; i < channels * per_channel; ++i) w[i] -= zeros.integer(count == 1 ? 0 : i / per_channel);
   }
-  MICA_TRY(int64_t* sums, zero_integers(scope, s.batch * channels * s.window.positions()));
+  MICA_TRY(int64_t * sums, zero_integers(scope, s.batch * channels * s.window.positions()));
   conv::accumulate(s, x, w, table, sums);
   store_dense(sums, scope.out(0));
   return {};
@@ -45,13 +45,14 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(conv_integer) = {.name = "conv_integer",
-                         .doc = "convolution of (x - x_zero) with (w - w_zero) in 32-bit integers; inputs x, w, x_zero, w_zero",
-                         .inputs = {2, 4},
-                         .attributes = attr_class<Conv>(),
-                         .infer = infer,
-                         .reference = reference,
-                         .flops = conv::flops,
-                         .layout = LayoutRule::kChannelsLast};
+MICA_OP(conv_integer) = {
+    .name = "conv_integer",
+    .doc = "convolution of (x - x_zero) with (w - w_zero) in 32-bit integers; inputs x, w, x_zero, w_zero",
+    .inputs = {2, 4},
+    .attributes = attr_class<Conv>(),
+    .infer = infer,
+    .reference = reference,
+    .flops = conv::flops,
+    .layout = LayoutRule::kChannelsLast};
 
 }  // namespace mica

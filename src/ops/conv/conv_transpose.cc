@@ -11,9 +11,10 @@ Status check(const ConvTranspose& a, int spatial) {
   MICA_TRY_STATUS(check_window(a.window(), spatial));
   for (const Ints* list : {&a.output_padding, &a.output_shape}) {
     MICA_CHECK(list->empty() || list->size() == static_cast<size_t>(spatial), kBadAttribute,
-               "`{}` has {} items, expected {}: one for each spatial axis", list == &a.output_shape ? "output_shape" : "output_padding",
-               list->size(), spatial);
-    for (int64_t v : *list) MICA_CHECK(v >= 0 && v < int64_t{1} << 31, kBadAttribute, "an output size or padding is {}", v);
+               "`{}` has {} items, expected {}: one for each spatial axis",
+               list == &a.output_shape ? "output_shape" : "output_padding", list->size(), spatial);
+    for (int64_t v : *list)
+      MICA_CHECK(v >= 0 && v < int64_t{1} << 31, kBadAttribute, "an output size or padding is {}", v);
   }
   return {};
 }
@@ -38,24 +39,29 @@ Status infer(InferScope& scope) {
   if (!w.known()) {
     for (int i = 1; i < x.rank; ++i) out[i] = scope.dims().fresh("conv");
   } else {
-    MICA_CHECK(w.rank == x.rank, kBadRank, "the weights have {} dimensions, the input {}", static_cast<int>(w.rank), static_cast<int>(x.rank));
+    MICA_CHECK(w.rank == x.rank, kBadRank, "the weights have {} dimensions, the input {}", static_cast<int>(w.rank),
+               static_cast<int>(x.rank));
     if (x[1].is_fixed() && w[0].is_fixed())
-      MICA_CHECK(x[1] == w[0] && w[0].value() % a.groups == 0, kBadShape, "the input has {} channels, the weights are for {} in {} groups",
-                 x[1].value(), w[0].value(), a.groups);
+      MICA_CHECK(x[1] == w[0] && w[0].value() % a.groups == 0, kBadShape,
+                 "the input has {} channels, the weights are for {} in {} groups", x[1].value(), w[0].value(),
+                 a.groups);
     out[1] = scope.dims().mul(w[1], a.groups);
     for (int i = 0; i < spatial; ++i) {
       out[i + 2] = conv::transposed_axis(a, i, spatial, x[i + 2], w[i + 2], scope.dims()).out;
       if (out[i + 2].is_fixed())
-        MICA_CHECK(out[i + 2].value() >= 0, kBadShape, "the output would have {} elements along spatial axis {}", out[i + 2].value(), i);
+        MICA_CHECK(out[i + 2].value() >= 0, kBadShape, "the output would have {} elements along spatial axis {}",
+                   out[i + 2].value(), i);
     }
     if (scope.has(2) && out[1].is_fixed() && scope.shape(2).known() && scope.shape(2)[0].is_fixed())
-      MICA_CHECK(scope.shape(2)[0] == out[1], kBadShape, "{} biases for {} channels", scope.shape(2)[0].value(), out[1].value());
+      MICA_CHECK(scope.shape(2)[0] == out[1], kBadShape, "{} biases for {} channels", scope.shape(2)[0].value(),
+                 out[1].value());
   }
   scope.out(0, scope.dtype(0), out);
   return {};
 }
 
-// Sizes, and the window whose positions are the inputs and whose plane is the output: the convolution that this one transposes.
+// Sizes, and the window whose positions are the inputs and whose plane is the output: the convolution that this one
+// transposes.
 struct Sizes {
   int64_t batch, groups, group_in, group_out;
   Window window;
@@ -65,8 +71,8 @@ Result<Sizes> sizes_of(const ConvTranspose& a, const TensorView& x, const Tensor
   MICA_CHECK(x.rank >= 2 && w.rank == x.rank, kBadRank, "input of {} and weights of {} dimensions", x.rank, w.rank);
   const int spatial = x.rank - 2;
   MICA_TRY_STATUS(check(a, spatial));
-  MICA_CHECK(x.dim(1) == w.dim(0) && w.dim(0) % a.groups == 0, kBadShape, "{} channels, weights for {} in {} groups", x.dim(1), w.dim(0),
-             a.groups);
+  MICA_CHECK(x.dim(1) == w.dim(0) && w.dim(0) % a.groups == 0, kBadShape, "{} channels, weights for {} in {} groups",
+             x.dim(1), w.dim(0), a.groups);
   Sizes s{x.dim(0), a.groups, w.dim(0) / a.groups, w.dim(1), {}, {}};
   s.window.spatial = spatial;
   s.dims[0] = x.dim(0);
@@ -75,7 +81,8 @@ Result<Sizes> sizes_of(const ConvTranspose& a, const TensorView& x, const Tensor
   for (int i = 0; i < spatial; ++i) {
     const auto k = static_cast<size_t>(i);
     const conv::TransposedAxis axis = conv::transposed_axis(a, i, spatial, x.dim(i + 2), w.dim(i + 2), none);
-    MICA_CHECK(axis.out.value() >= 0, kBadShape, "the output would have {} elements along spatial axis {}", axis.out.value(), i);
+    MICA_CHECK(axis.out.value() >= 0, kBadShape, "the output would have {} elements along spatial axis {}",
+               axis.out.value(), i);
     s.dims[k + 2] = s.window.in[k] = axis.out.value();
     s.window.out[k] = x.dim(i + 2);
     s.window.kernel[k] = w.dim(i + 2);
@@ -96,9 +103,11 @@ Status reference(RunScope& scope) {
   const int64_t in_channels = s.groups * s.group_in, out_channels = s.groups * s.group_out;
   MICA_TRY(double* sums, zero_numbers(scope, s.batch * out_channels * outputs));
   if (scope.has(2)) {
-    MICA_CHECK(scope.in(2).count() == out_channels, kBadShape, "{} biases for {} channels", scope.in(2).count(), out_channels);
+    MICA_CHECK(scope.in(2).count() == out_channels, kBadShape, "{} biases for {} channels", scope.in(2).count(),
+               out_channels);
     MICA_TRY(const double* bias, dense_numbers(scope, scope.in(2)));
-    for (int64_t i = 0; i < s.batch * out_channels; ++i) std::fill_n(sums + i * outputs, outputs, bias[i % out_channels]);
+    for (int64_t i = 0; i < s.batch * out_channels; ++i)
+      std::fill_n(sums + i * outputs, outputs, bias[i % out_channels]);
   }
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t c = 0; c < in_channels; ++c) {

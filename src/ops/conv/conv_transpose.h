@@ -14,7 +14,8 @@ struct ConvTranspose {
     v("dilations", dilations, "distance of the kernel's taps per spatial axis; 1 when empty");
     v("pads", pads, "outputs cut off before each spatial axis, then after each; 0 when empty");
     v("output_padding", output_padding, "outputs added at the end of each spatial axis; 0 when empty");
-    v("output_shape", output_shape, "the output's spatial dimensions, from which the pads follow; empty: from the pads");
+    v("output_shape", output_shape,
+      "the output's spatial dimensions, from which the pads follow; empty: from the pads");
     v("auto_pad", auto_pad, "same_upper and same_lower: pads that give input * stride outputs");
     v("groups", groups, "channels are split into so many independent convolutions");
   }
@@ -28,7 +29,8 @@ struct TransposedAxis {
   Dim out;
   Dim cut;
 };
-inline TransposedAxis transposed_axis(const ConvTranspose& a, int axis, int spatial, Dim in, Dim kernel, DimTable& dims) {
+inline TransposedAxis transposed_axis(const ConvTranspose& a, int axis, int spatial, Dim in, Dim kernel,
+                                      DimTable& dims) {
   const auto i = static_cast<size_t>(axis);
   const int64_t stride = a.strides.get(i, 1);
   const Dim extent = dims.add(dims.mul(dims.sub(kernel, 1), a.dilations.get(i, 1)), 1);

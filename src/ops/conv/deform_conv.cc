@@ -12,11 +12,13 @@ namespace {
 enum Input { kX, kW, kOffset, kBias, kMask };
 
 Status check_groups(const DeformConv& a, int64_t channels, int64_t group_in, int64_t out_channels) {
-  MICA_CHECK(a.groups > 0 && a.offset_groups > 0, kBadAttribute, "groups must be at least 1: {}, {}", a.groups, a.offset_groups);
+  MICA_CHECK(a.groups > 0 && a.offset_groups > 0, kBadAttribute, "groups must be at least 1: {}, {}", a.groups,
+             a.offset_groups);
   int64_t wanted = 0;
-  MICA_CHECK(!__builtin_mul_overflow(group_in, a.groups, &wanted) && channels == wanted && out_channels % a.groups == 0, kBadShape,
-             "{} channels, weights {} x {}, {} groups", channels, out_channels, group_in, a.groups);
-  MICA_CHECK(channels % a.offset_groups == 0, kBadShape, "{} channels cannot be split into {} offset groups", channels, a.offset_groups);
+  MICA_CHECK(!__builtin_mul_overflow(group_in, a.groups, &wanted) && channels == wanted && out_channels % a.groups == 0,
+             kBadShape, "{} channels, weights {} x {}, {} groups", channels, out_channels, group_in, a.groups);
+  MICA_CHECK(channels % a.offset_groups == 0, kBadShape, "{} channels cannot be split into {} offset groups", channels,
+             a.offset_groups);
   return {};
 }
 
@@ -29,7 +31,8 @@ Status infer(InferScope& scope) {
   const Shape &x = scope.shape(kX), &w = scope.shape(kW);
   scope.out(0, scope.dtype(kX), Shape());
   if (!x.known() || !w.known()) return {};
-  MICA_CHECK(w.rank == x.rank, kBadRank, "the weights have {} dimensions, the input {}", static_cast<int>(w.rank), static_cast<int>(x.rank));
+  MICA_CHECK(w.rank == x.rank, kBadRank, "the weights have {} dimensions, the input {}", static_cast<int>(w.rank),
+             static_cast<int>(x.rank));
   const int spatial = x.rank - 2;
   MICA_TRY_STATUS(check_window(a.window(), spatial));
   if (x[1].is_fixed() && w[0].is_fixed() && w[1].is_fixed())
@@ -98,12 +101,15 @@ void sample_channel(const Problem& q, int64_t n, int64_t c, double* columns) {
 Status check_operands(const RunScope& scope, const Problem& q) {
   const int64_t groups = q.attributes.offset_groups;
   MICA_CHECK(scope.in(kOffset).count() == q.batch * groups * q.taps * q.window.spatial * q.positions, kBadShape,
-             "{} offsets do not fit {} groups, {} taps, {} outputs", scope.in(kOffset).count(), groups, q.taps, q.positions);
+             "{} offsets do not fit {} groups, {} taps, {} outputs", scope.in(kOffset).count(), groups, q.taps,
+             q.positions);
   if (scope.has(kMask))
     MICA_CHECK(scope.in(kMask).count() == q.batch * groups * q.taps * q.positions, kBadShape,
-               "a mask of {} elements does not fit {} groups, {} taps, {} outputs", scope.in(kMask).count(), groups, q.taps, q.positions);
+               "a mask of {} elements does not fit {} groups, {} taps, {} outputs", scope.in(kMask).count(), groups,
+               q.taps, q.positions);
   if (scope.has(kBias))
-    MICA_CHECK(scope.in(kBias).count() == q.out_channels, kBadShape, "{} biases for {} channels", scope.in(kBias).count(), q.out_channels);
+    MICA_CHECK(scope.in(kBias).count() == q.out_channels, kBadShape, "{} biases for {} channels",
+               scope.in(kBias).count(), q.out_channels);
   return {};
 }
 
@@ -113,7 +119,8 @@ Result<Problem> problem_of(RunScope& scope) {
   MICA_CHECK(x.rank >= 3 && w.rank == x.rank, kBadRank, "input of {} and weights of {} dimensions", x.rank, w.rank);
   MICA_TRY(const Window window, fixed_window(a.window(), x.shape().subspan(2), w.shape().subspan(2)));
   MICA_TRY_STATUS(check_groups(a, x.dim(1), w.dim(1), w.dim(0)));
-  Problem q{a, window, x.dim(0), x.dim(1), w.dim(1), w.dim(0), window.positions(), window.taps(), nullptr, nullptr, nullptr, nullptr};
+  Problem q{a,       window,  x.dim(0), x.dim(1), w.dim(1), w.dim(0), window.positions(), window.taps(),
+            nullptr, nullptr, nullptr,  nullptr};
   MICA_TRY_STATUS(check_operands(scope, q));
   MICA_TRY(q.x, dense_numbers(scope, x));
   MICA_TRY(q.w, dense_numbers(scope, w));
@@ -145,7 +152,8 @@ Status reference(RunScope& scope) {
     }
   if (scope.has(kBias)) {
     const Elements bias(scope.in(kBias));
-    for (int64_t i = 0; i < q.batch * q.out_channels * q.positions; ++i) sums[i] += bias.number(i / q.positions % q.out_channels);
+    for (int64_t i = 0; i < q.batch * q.out_channels * q.positions; ++i)
+      sums[i] += bias.number(i / q.positions % q.out_channels);
   }
   store_dense(sums, scope.out(0));
   return {};
@@ -153,11 +161,12 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(deform_conv) = {.name = "deform_conv",
-                        .doc = "convolution whose taps are moved by offsets and weighted by a mask; inputs x, w, offset, bias, mask",
-                        .inputs = {3, 5},
-                        .attributes = attr_class<DeformConv>(),
-                        .infer = infer,
-                        .reference = reference};
+MICA_OP(deform_conv) = {
+    .name = "deform_conv",
+    .doc = "convolution whose taps are moved by offsets and weighted by a mask; inputs x, w, offset, bias, mask",
+    .inputs = {3, 5},
+    .attributes = attr_class<DeformConv>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

@@ -33,8 +33,8 @@ Status infer(InferScope& scope) {
       Dim& dim = size[static_cast<size_t>(axes.label[static_cast<size_t>(k)])];
       const Dim own = scope.shape(i)[k];
       if (dim.is_fixed() && own.is_fixed())
-        MICA_CHECK(dim == own || dim.is(1) || own.is(1), kBadShape, "`{}`: axis {} of operand {} is {} where another has {}", text, k, i,
-                   own.value(), dim.value());
+        MICA_CHECK(dim == own || dim.is(1) || own.is(1), kBadShape,
+                   "`{}`: axis {} of operand {} is {} where another has {}", text, k, i, own.value(), dim.value());
       if (dim.is(1) || (!dim.is_fixed() && own.is_fixed() && !own.is(1))) dim = own;
     }
   }
@@ -44,7 +44,8 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// The sum as nested loops: the result's labels outside, the others inside; each operand is walked with a step per label.
+// The sum as nested loops: the result's labels outside, the others inside; each operand is walked with a step per
+// label.
 struct Loops {
   int count = 0, outer = 0, operands = 0;
   std::array<int64_t, kLabels> size{};
@@ -60,8 +61,8 @@ Result<Loops> loops_of(const RunScope& scope, const Equation& e) {
     for (int k = 0; k < axes.count; ++k) {
       const auto label = static_cast<size_t>(axes.label[static_cast<size_t>(k)]);
       const int64_t own = scope.in(i).dim(k);
-      MICA_CHECK(size[label] == own || size[label] == 1 || own == 1, kBadShape, "axis {} of operand {} is {} where another has {}", k, i,
-                 own, size[label]);
+      MICA_CHECK(size[label] == own || size[label] == 1 || own == 1, kBadShape,
+                 "axis {} of operand {} is {} where another has {}", k, i, own, size[label]);
       if (size[label] == 1) size[label] = own;
       used[label] = true;
     }
@@ -139,7 +140,7 @@ Status reference(RunScope& scope) {
     MICA_TRY(const int64_t* list, dense_integers(scope, scope.in(static_cast<int>(i))));
     in[i] = reinterpret_cast<const uint64_t*>(list);  // wraps where signed numbers would be undefined
   }
-  MICA_TRY(int64_t* out, zero_integers(scope, elements));
+  MICA_TRY(int64_t * out, zero_integers(scope, elements));
   sum(loops, in, reinterpret_cast<uint64_t*>(out));
   store_dense(out, scope.out(0));
   return {};

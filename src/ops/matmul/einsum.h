@@ -38,7 +38,8 @@ inline Status parse_axes(std::string_view text, int ellipsis, Axes& axes) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ' ') continue;
     if (text[i] == '.') {
-      MICA_CHECK(!seen && slice(text, i, 3) == "...", kBadAttribute, "`{}` in an Einsum equation: expected letters and at most one ...", text);
+      MICA_CHECK(!seen && slice(text, i, 3) == "...", kBadAttribute,
+                 "`{}` in an Einsum equation: expected letters and at most one ...", text);
       MICA_CHECK(ellipsis >= 0, kBadShape, "`{}` names more axes than its operand has", text);
       for (int e = ellipsis; e-- > 0;)
         MICA_CHECK(axes.push(kLetters + e), kBadRank, "`{}` stands for more than {} axes", text, kMaxRank);
@@ -64,13 +65,16 @@ inline Status implied_output(const Equation& e, int widest, Axes& out) {
   std::array<int, kLabels> seen{};
   for (int i = 0; i < e.operands; ++i)
     for (int8_t l : e.in[static_cast<size_t>(i)].span()) ++seen[static_cast<size_t>(l)];
-  for (int k = widest; k-- > 0;) MICA_CHECK(out.push(kLetters + k), kBadRank, "an Einsum result of more than {} axes", kMaxRank);
+  for (int k = widest; k-- > 0;)
+    MICA_CHECK(out.push(kLetters + k), kBadRank, "an Einsum result of more than {} axes", kMaxRank);
   for (int l = 0; l < kLetters; ++l)
-    if (seen[static_cast<size_t>(l)] == 1) MICA_CHECK(out.push(l), kBadRank, "an Einsum result of more than {} axes", kMaxRank);
+    if (seen[static_cast<size_t>(l)] == 1)
+      MICA_CHECK(out.push(l), kBadRank, "an Einsum result of more than {} axes", kMaxRank);
   return {};
 }
 
-// `ranks`: of each operand. Errors: kBadAttribute for what does not parse, kBadRank and kBadShape for what does not fit.
+// `ranks`: of each operand. Errors: kBadAttribute for what does not parse, kBadRank and kBadShape for what does not
+// fit.
 inline Result<Equation> parse(std::string_view text, std::span<const int> ranks) {
   Equation e;
   const size_t arrow = text.find("->");
@@ -82,14 +86,17 @@ inline Result<Equation> parse(std::string_view text, std::span<const int> ranks)
     const std::string_view part = slice(left, 0, comma);
     left = more ? slice(left, comma + 1) : std::string_view();
     const auto i = static_cast<size_t>(e.operands++);
-    MICA_CHECK(i < ranks.size() && i < kMaxOperands, kBadAttribute, "`{}` has more operands than the {} given", text, ranks.size());
+    MICA_CHECK(i < ranks.size() && i < kMaxOperands, kBadAttribute, "`{}` has more operands than the {} given", text,
+               ranks.size());
     const int letters = letters_in(part), rest = ranks[i] - letters;
     const bool dots = part.find('.') != std::string_view::npos;
-    MICA_CHECK(dots ? rest >= 0 : rest == 0, kBadRank, "`{}` does not fit operand {} of {} dimensions", part, i, ranks[i]);
+    MICA_CHECK(dots ? rest >= 0 : rest == 0, kBadRank, "`{}` does not fit operand {} of {} dimensions", part, i,
+               ranks[i]);
     MICA_TRY_STATUS(parse_axes(part, dots ? rest : -1, e.in[i]));
     if (dots) widest = std::max(widest, rest);
   }
-  MICA_CHECK(static_cast<size_t>(e.operands) == ranks.size(), kBadAttribute, "`{}` has {} operands, given {}", text, e.operands, ranks.size());
+  MICA_CHECK(static_cast<size_t>(e.operands) == ranks.size(), kBadAttribute, "`{}` has {} operands, given {}", text,
+             e.operands, ranks.size());
   if (arrow == std::string_view::npos) {
     MICA_TRY_STATUS(implied_output(e, widest, e.out));
     return e;
@@ -99,7 +106,8 @@ inline Result<Equation> parse(std::string_view text, std::span<const int> ranks)
   for (int i = 0; i < e.operands; ++i)
     for (int8_t l : e.in[static_cast<size_t>(i)].span()) seen[static_cast<size_t>(l)] = 1;
   for (int8_t l : e.out.span())
-    MICA_CHECK(l >= kLetters || ++seen[static_cast<size_t>(l)] == 2, kBadAttribute, "`{}`: each letter of the result stands once on the left and once on the right", text);
+    MICA_CHECK(l >= kLetters || ++seen[static_cast<size_t>(l)] == 2, kBadAttribute,
+               "`{}`: each letter of the result stands once on the left and once on the right", text);
   return e;
 }
 

@@ -10,7 +10,8 @@ Status infer(InferScope& scope) {
   const auto& g = scope.attributes<Gemm>();
   for (int i : {0, 1}) MICA_TRY_STATUS(require_rank(scope, i, 2, 2));
   MICA_TRY_STATUS(require_same_dtype(scope, 0, 1));
-  MICA_CHECK(is_float(scope.dtype(0)) || is_integer(scope.dtype(0)), kBadType, "a matrix product of {}", name_of(scope.dtype(0)));
+  MICA_CHECK(is_float(scope.dtype(0)) || is_integer(scope.dtype(0)), kBadType, "a matrix product of {}",
+             name_of(scope.dtype(0)));
   if (scope.has(2)) {
     MICA_TRY_STATUS(require_same_dtype(scope, 0, 2));
     MICA_TRY_STATUS(require_rank(scope, 2, 0, 2));
@@ -22,12 +23,14 @@ Status infer(InferScope& scope) {
   if (a.known() && b.known()) {
     const Dim a_inner = a[g.transpose_a ? 0 : 1], b_inner = b[g.transpose_b ? 1 : 0];
     if (a_inner.is_fixed() && b_inner.is_fixed())
-      MICA_CHECK(a_inner == b_inner, kBadShape, "the inner dimensions differ: {} and {}", a_inner.value(), b_inner.value());
+      MICA_CHECK(a_inner == b_inner, kBadShape, "the inner dimensions differ: {} and {}", a_inner.value(),
+                 b_inner.value());
     if (scope.has(2)) {
       MICA_TRY(const Shape sum, broadcast(out, scope.shape(2), scope.dims()));
       for (int i = 0; i < 2 && sum.known(); ++i)
         if (sum[i].is_fixed() && out[i].is_fixed())
-          MICA_CHECK(sum[i] == out[i], kBadShape, "the summand has {} along axis {} of a result of {}", sum[i].value(), i, out[i].value());
+          MICA_CHECK(sum[i] == out[i], kBadShape, "the summand has {} along axis {} of a result of {}", sum[i].value(),
+                     i, out[i].value());
     }
   }
   scope.out(0, scope.dtype(0), out);
@@ -75,11 +78,13 @@ Status run(RunScope& scope, const Gemm& g, const matmul::Product& p, T* sums) {
     matmul::multiply(p, a, b, sums);
   } else {
     // Unsigned arithmetic wraps where signed would be undefined.
-    matmul::multiply(p, reinterpret_cast<const uint64_t*>(a), reinterpret_cast<const uint64_t*>(b), reinterpret_cast<uint64_t*>(sums));
+    matmul::multiply(p, reinterpret_cast<const uint64_t*>(a), reinterpret_cast<const uint64_t*>(b),
+                     reinterpret_cast<uint64_t*>(sums));
   }
   const int64_t count = p.m * p.n;
   if (g.alpha != 1)
-    for (int64_t i = 0; i < count; ++i) sums[i] = static_cast<T>(static_cast<double>(g.alpha) * static_cast<double>(sums[i]));
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] = static_cast<T>(static_cast<double>(g.alpha) * static_cast<double>(sums[i]));
   if (!scope.has(2) || g.beta == 0) return {};
   const TensorView& c = scope.in(2);
   const Summand place(c);
@@ -91,8 +96,10 @@ Status run(RunScope& scope, const Gemm& g, const matmul::Product& p, T* sums) {
     if constexpr (std::is_same_v<T, double>)
       sums[i] += static_cast<double>(g.beta) * elements.number(at);
     else
-      sums[i] = static_cast<T>(static_cast<uint64_t>(sums[i]) + static_cast<uint64_t>(g.beta == 1 ? elements.integer(at)
-                                   : static_cast<int64_t>(static_cast<double>(g.beta) * elements.number(at))));
+      sums[i] = static_cast<T>(
+          static_cast<uint64_t>(sums[i]) +
+          static_cast<uint64_t>(g.beta == 1 ? elements.integer(at)
+                                            : static_cast<int64_t>(static_cast<double>(g.beta) * elements.number(at))));
   }
   return {};
 }
@@ -111,7 +118,7 @@ Status reference(RunScope& scope) {
     store_dense(sums, scope.out(0));
     return {};
   }
-  MICA_TRY(int64_t* sums, zero_integers(scope, p.m * p.n));
+  MICA_TRY(int64_t * sums, zero_integers(scope, p.m * p.n));
   MICA_TRY_STATUS(run(scope, g, p, sums));
   store_dense(sums, scope.out(0));
   return {};

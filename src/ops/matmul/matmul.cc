@@ -7,7 +7,8 @@ namespace {
 Status infer(InferScope& scope) {
   MICA_TRY(const Shape shape, matmul::product_shape(scope, 0, 1));
   MICA_TRY_STATUS(require_same_dtype(scope, 0, 1));
-  MICA_CHECK(is_float(scope.dtype(0)) || is_integer(scope.dtype(0)), kBadType, "a matrix product of {}", name_of(scope.dtype(0)));
+  MICA_CHECK(is_float(scope.dtype(0)) || is_integer(scope.dtype(0)), kBadType, "a matrix product of {}",
+             name_of(scope.dtype(0)));
   scope.out(0, scope.dtype(0), shape);
   return {};
 }
@@ -26,9 +27,10 @@ Status reference(RunScope& scope) {
   }
   MICA_TRY(const int64_t* a, dense_integers(scope, scope.in(0)));
   MICA_TRY(const int64_t* b, dense_integers(scope, scope.in(1)));
-  MICA_TRY(int64_t* c, zero_integers(scope, count));
+  MICA_TRY(int64_t * c, zero_integers(scope, count));
   // Unsigned arithmetic wraps where signed would be undefined; the low bits are the same.
-  matmul::multiply(p, reinterpret_cast<const uint64_t*>(a), reinterpret_cast<const uint64_t*>(b), reinterpret_cast<uint64_t*>(c));
+  matmul::multiply(p, reinterpret_cast<const uint64_t*>(a), reinterpret_cast<const uint64_t*>(b),
+                   reinterpret_cast<uint64_t*>(c));
   store_dense(c, scope.out(0));
   return {};
 }

@@ -23,6 +23,7 @@ Values import_gemm(const SourceNode& node, Builder& build) {
 MICA_SPELLINGS(matmul, {Format::kOnnx, "", "MatMul", 1, kLatest, direct<op_matmul>},
                {Format::kOnnx, "", "MatMulInteger", 10, kLatest, direct<op_matmul_integer>},
                {Format::kOnnx, "", "QLinearMatMul", 10, kLatest, direct<op_qlinear_matmul>},
-               {Format::kOnnx, "", "Einsum", 12, kLatest, direct<op_einsum>}, {Format::kOnnx, "", "Gemm", 1, kLatest, import_gemm});
+               {Format::kOnnx, "", "Einsum", 12, kLatest, direct<op_einsum>},
+               {Format::kOnnx, "", "Gemm", 1, kLatest, import_gemm});
 
 }  // namespace mica

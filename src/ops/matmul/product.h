@@ -1,5 +1,5 @@
-// NumPy's matrix product: the last two axes are matrices, the others broadcast; vectors are a row on the left, a column on the
-// right, and their axis does not appear in the result.
+// NumPy's matrix product: the last two axes are matrices, the others broadcast; vectors are a row on the left, a column
+// on the right, and their axis does not appear in the result.
 #pragma once
 #include "types/infer.h"
 
@@ -16,9 +16,12 @@ inline Result<Shape> product_shape(InferScope& scope, int a_input, int b_input) 
     String left, right;
     MICA_TRY_STATUS(print(a, scope.dims(), left));
     MICA_TRY_STATUS(print(b, scope.dims(), right));
-    return error(Code::kBadShape, "the inner dimensions of {} and {} differ: {} and {}", left, right, a_inner.value(), b_inner.value());
+    return error(Code::kBadShape, "the inner dimensions of {} and {} differ: {} and {}", left, right, a_inner.value(),
+                 b_inner.value());
   }
-  const auto batch_of = [](const Shape& s) { return Shape(s.span().first(static_cast<size_t>(std::max(0, s.rank - 2)))); };
+  const auto batch_of = [](const Shape& s) {
+    return Shape(s.span().first(static_cast<size_t>(std::max(0, s.rank - 2))));
+  };
   MICA_TRY(Shape out, broadcast(batch_of(a), batch_of(b), scope.dims()));
   if (a.rank > 1) out.push(a[a.rank - 2]);
   if (b.rank > 1) out.push(b.back());
@@ -29,10 +32,10 @@ inline Result<Shape> product_shape(InferScope& scope, int a_input, int b_input) 
 struct Product {
   int64_t m = 1, n = 1, k = 1;
   int batch_rank = 0;
-  std::array<int64_t, kMaxRank> batch{};                     // of the result
-  std::array<int64_t, kMaxRank> a_step{}, b_step{};          // matrices from one index of that axis to the next; 0: repeated
+  std::array<int64_t, kMaxRank> batch{};             // of the result
+  std::array<int64_t, kMaxRank> a_step{}, b_step{};  // matrices from one index of that axis to the next; 0: repeated
   int rank = 0;
-  std::array<int64_t, kMaxRank> dims{};                      // of the result
+  std::array<int64_t, kMaxRank> dims{};  // of the result
   int64_t batches() const {
     int64_t count = 1;
     for (int i = 0; i < batch_rank; ++i) count *= batch[static_cast<size_t>(i)];

@@ -21,23 +21,27 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// A scale or zero point of operand `input`: one for all, one for each line (row of A, column of B, row of Y), or one for each line
-// of each matrix.
+// A scale or zero point of operand `input`: one for all, one for each line (row of A, column of B, row of Y), or one
+// for each line of each matrix.
 struct Lines {
   Elements elements;
   int64_t count, lines;
   double number(int64_t matrix, int64_t line) const { return elements.number(index(matrix, line)); }
   int64_t integer(int64_t matrix, int64_t line) const { return elements.integer(index(matrix, line)); }
-  int64_t index(int64_t matrix, int64_t line) const { return count == 1 ? 0 : count == lines ? line : matrix * lines + line; }
+  int64_t index(int64_t matrix, int64_t line) const {
+    return count == 1 ? 0 : count == lines ? line : matrix * lines + line;
+  }
 };
 Result<Lines> lines_of(const RunScope& scope, int input, int64_t lines, int64_t matrices) {
   const int64_t count = scope.in(input).count();
-  MICA_CHECK(count == 1 || count == lines || count == lines * matrices, kBadShape, "input {} has {} elements, expected 1 or {}", input,
-             count, lines);
+  MICA_CHECK(count == 1 || count == lines || count == lines * matrices, kBadShape,
+             "input {} has {} elements, expected 1 or {}", input, count, lines);
   return Lines{Elements(scope.in(input)), count, lines};
 }
 
-int64_t matrices_of(const TensorView& view, int64_t rows, int64_t columns) { return rows * columns > 0 ? view.count() / (rows * columns) : 0; }
+int64_t matrices_of(const TensorView& view, int64_t rows, int64_t columns) {
+  return rows * columns > 0 ? view.count() / (rows * columns) : 0;
+}
 
 // Operands as doubles with their zero points subtracted: exact for 8-bit types, and so are sums of up to 2^37 products.
 Status center(const RunScope& scope, const matmul::Product& p, double* a, double* b) {
@@ -66,12 +70,12 @@ Status reference(RunScope& scope) {
   const bool integers = is_i8(scope.out(0).dtype);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t matrix = i / per_matrix, row = i % per_matrix / p.n, column = i % p.n;
-    const float multiplier =
-        requantize_multiplier(static_cast<float>(a_scale.number(matrix, row)), static_cast<float>(b_scale.number(matrix, column)),
-                              static_cast<float>(y_scale.number(matrix, row)));
+    const float multiplier = requantize_multiplier(static_cast<float>(a_scale.number(matrix, row)),
+                                                   static_cast<float>(b_scale.number(matrix, column)),
+                                                   static_cast<float>(y_scale.number(matrix, row)));
     if (integers && is_i8(scope.in(kA).dtype))
-      out.set_integer(i, requantize(static_cast<int32_t>(static_cast<int64_t>(c[i])), multiplier, y_zero.integer(matrix, row),
-                                    range_of_i8(scope.out(0).dtype)));
+      out.set_integer(i, requantize(static_cast<int32_t>(static_cast<int64_t>(c[i])), multiplier,
+                                    y_zero.integer(matrix, row), range_of_i8(scope.out(0).dtype)));
     else
       out.set_number(i, c[i] * static_cast<double>(multiplier) + y_zero.number(matrix, row));
   }
@@ -82,11 +86,12 @@ int64_t flops(const CostScope& scope) { return matmul::product_flops(scope, kA);
 
 }  // namespace
 
-MICA_OP(qlinear_matmul) = {.name = "qlinear_matmul",
-                           .doc = "8-bit matrix product; inputs a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero",
-                           .inputs = {8, 8},
-                           .infer = infer,
-                           .reference = reference,
-                           .flops = flops};
+MICA_OP(qlinear_matmul) = {
+    .name = "qlinear_matmul",
+    .doc = "8-bit matrix product; inputs a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero",
+    .inputs = {8, 8},
+    .infer = infer,
+    .reference = reference,
+    .flops = flops};
 
 }  // namespace mica
