@@ -24,7 +24,7 @@ struct SourceAttribute {
   std::vector<int64_t> ints;
   std::vector<float> floats;
   std::vector<std::string> texts;
-  std::vector<ConstantPtr> tensors;   // kTensor: one
+  std::vector<ConstantPtr> tensors;   // kTensor: one; a sparse tensor comes as the dense one that it stands for
   std::vector<const void*> graphs;    // the importer's own, for `SourceNode::region`
   Type type;
 };
