@@ -1,0 +1,114 @@
+#include "ops/index/non_max_suppression.h"
+
+#include <algorithm>
+
+#include "types/operand.h"
+
+namespace mica {
+namespace {
+
+// Inputs: boxes [batch, boxes, 4], scores [batch, classes, boxes], most boxes per class, overlap limit, score limit.
+Status infer(InferScope& scope) {
+  MICA_TRY_STATUS(require_rank(scope, 0, 3, 3));
+  MICA_TRY_STATUS(require_rank(scope, 1, 3, 3));
+  scope.out(0, DType::kI64, Shape{scope.dims().fresh("selected"), 3});
+  return {};
+}
+
+struct Box { float y0, x0, y1, x1; };
+
+Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
+  float v[4];
+  for (int64_t k = 0; k < 4; ++k) {
+    const int64_t at[] = {batch, i, k};
+    v[k] = static_cast<float>(load_number(boxes.dtype, element_at(boxes, at)));
+  }
+  if (center) return {v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
+  return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
+}
+
+// Whether the boxes' intersection over union is above the limit. In f32, as the models that were trained with it saw it.
+bool overlaps(const Box& a, const Box& b, float limit) {
+  const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0), width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
+  if (!(height > 0) || !(width > 0)) return false;
+  const float inner = height * width, area_a = (a.y1 - a.y0) * (a.x1 - a.x0), area_b = (b.y1 - b.y0) * (b.x1 - b.x0);
+  const float outer = area_a + area_b - inner;
+  return area_a > 0 && area_b > 0 && outer > 0 && inner / outer > limit;
+}
+
+struct Limits {
+  int64_t most = 0;
+  float overlap = 0;
+  double score = 0;
+  bool has_score = false;
+};
+
+Result<Limits> read_limits(const RunScope& scope) {
+  Limits limits;
+  if (scope.has(2)) { MICA_TRY(limits.most, read_int(scope.in(2), "max_output_boxes_per_class")); }
+  if (scope.has(3)) {
+    MICA_TRY(const double overlap, read_number(scope.in(3), "iou_threshold"));
+    MICA_CHECK(overlap >= 0 && overlap <= 1, kBadValue, "iou_threshold {} is outside [0, 1]", overlap);
+    limits.overlap = static_cast<float>(overlap);
+  }
+  if (scope.has(4)) { MICA_TRY(limits.score, read_number(scope.in(4), "score_threshold")); }
+  limits.has_score = scope.has(4);
+  return limits;
+}
+
+// Greedy choice for one class: `order` gets the indices of the chosen boxes; returns how many.
+int64_t choose(const Limits& limits, const Box* boxes, const double* scores, int64_t count, int64_t* order) {
+  int64_t candidates = 0, chosen = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (scores[i] == scores[i] && (!limits.has_score || scores[i] > limits.score)) order[candidates++] = i;
+  std::sort(order, order + candidates, [&](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  for (int64_t c = 0; c < candidates && chosen < limits.most; ++c) {
+    bool free = true;
+    for (int64_t k = 0; k < chosen && free; ++k) free = !overlaps(boxes[order[c]], boxes[order[k]], limits.overlap);
+    if (free) order[chosen++] = order[c];
+  }
+  return chosen;
+}
+
+Status reference(RunScope& scope) {
+  const TensorView &boxes = scope.in(0), &scores = scope.in(1);
+  MICA_CHECK(boxes.rank == 3 && boxes.dim(2) == 4 && scores.rank == 3, kBadShape, "non_max_suppression needs boxes [batch, boxes, 4] and scores [batch, classes, boxes]");
+  MICA_CHECK(scores.dim(0) == boxes.dim(0) && scores.dim(2) == boxes.dim(1), kBadShape, "boxes of [{}, {}] with scores of [{}, {}, {}]", boxes.dim(0), boxes.dim(1), scores.dim(0), scores.dim(1), scores.dim(2));
+  MICA_TRY(const Limits limits, read_limits(scope));
+  const int64_t batches = boxes.dim(0), classes = scores.dim(1), count = boxes.dim(1);
+  MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(count) * (sizeof(Box) + sizeof(double) + sizeof(int64_t))));
+  auto* scored = static_cast<double*>(memory);
+  auto* order = reinterpret_cast<int64_t*>(scored + count);
+  auto* list = reinterpret_cast<Box*>(order + count);
+  Vector<int64_t> selected;
+  for (int64_t b = 0; b < batches; ++b) {
+    for (int64_t i = 0; i < count; ++i) list[i] = load_box(boxes, b, i, scope.attributes<NonMaxSuppression>().center);
+    for (int64_t c = 0; c < classes; ++c) {
+      MICA_TRY_STATUS(scope.check_stop());
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t at[] = {b, c, i};
+        scored[i] = load_number(scores.dtype, element_at(scores, at));
+      }
+      const int64_t chosen = choose(limits, list, scored, count, order);
+      for (int64_t k = 0; k < chosen; ++k) {
+        const int64_t row[] = {b, c, order[k]};
+        MICA_TRY_STATUS(selected.append(row));
+      }
+    }
+  }
+  const int64_t dims[] = {static_cast<int64_t>(selected.size() / 3), 3};
+  MICA_TRY_STATUS(scope.allocate_output(0, dims));
+  for (size_t i = 0; i < selected.size(); ++i) Elements(scope.out(0)).set_integer(static_cast<int64_t>(i), selected[i]);
+  return {};
+}
+
+}  // namespace
+
+MICA_OP(non_max_suppression) = {.name = "non_max_suppression",
+                                .doc = "Per class, boxes by falling score that do not overlap a better one: [selected, (batch, class, box)]",
+                                .inputs = {2, 5},
+                                .attributes = attr_class<NonMaxSuppression>(),
+                                .infer = infer,
+                                .reference = reference};
+
+}  // namespace mica
