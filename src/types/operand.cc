@@ -100,14 +100,23 @@ Result<TensorView> byte_tensor(RunScope& scope, const TensorView& like) {
 
 }  // namespace
 
-Result<TensorView> wide_input(RunScope& scope, int input) {
-  const TensorView& view = scope.in(input);
+Result<TensorView> wide_view(RunScope& scope, const TensorView& view) {
   if (!is_sub_byte(view.dtype)) return view;
   MICA_TRY(TensorView wide, byte_tensor(scope, view));
   const Elements from(as_codes(view));
   const int64_t count = view.count();
   for (int64_t i = 0; i < count; ++i) wide.as<uint8_t>()[i] = static_cast<uint8_t>(from.integer(i));
   return wide;
+}
+
+Result<TensorView> wide_input(RunScope& scope, int input) { return wide_view(scope, scope.in(input)); }
+
+Status copy_kept(RunScope& scope, const TensorView& from, const TensorView& to) {
+  MICA_TRY(const TensorView wide, wide_view(scope, from));
+  copy_elements(wide, to);
+  const Elements texts(to);
+  for (int64_t i = 0, count = to.dtype == DType::kString ? to.count() : 0; i < count; ++i) { MICA_TRY(texts.text(i), scope.keep(texts.text(i).view())); }
+  return {};
 }
 
 Result<TensorView> wide_output(RunScope& scope, int output) {

@@ -32,9 +32,14 @@ inline Status allocate_output(RunScope& scope, int output, std::span<const int64
 
 // Input i with elements of whole bytes: as it is, or its codes of 2, 4 or 6 bits unpacked to u8. Errors: kOutOfMemory.
 Result<TensorView> wide_input(RunScope& scope, int input);
+Result<TensorView> wide_view(RunScope& scope, const TensorView& view);
 // Where to put output i's elements (after allocate_output): itself, or bytes that `finish_output` packs.
 Result<TensorView> wide_output(RunScope& scope, int output);
 void finish_output(RunScope& scope, int output, const TensorView& wide);
+
+// Copies elements out of a tensor that does not live as long as `to`: strings are kept by the scope, codes of 2, 4 or 6 bits widen
+// to `to`'s bytes. Errors: kOutOfMemory.
+Status copy_kept(RunScope& scope, const TensorView& from, const TensorView& to);
 
 // The address of an element by multi-index, for elements of whole bytes.
 inline char* element_at(const TensorView& view, const int64_t* index) {
