@@ -1,6 +1,7 @@
 #include "kernels/conv/conv.h"
 
 #include "base/isa.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
 #include "mica_isas.inc"
 
@@ -56,16 +57,20 @@ int64_t group_size(const ConvProblem& p) {
 
 int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
+  if (algorithm == ConvAlgorithm::kWinograd4x4) return winograd4x4_size(p.in_channels, p.out_channels);
   return p.groups * group_size(p);
 }
 
 void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weights, float* packed) {
   if (algorithm == ConvAlgorithm::kDepthwise) return pack_taps(taps_source(p, weights), packed);
+  if (algorithm == ConvAlgorithm::kWinograd4x4) return pack_winograd4x4(weights, p.in_channels, p.out_channels, packed);
   for (int64_t g = 0; g < p.groups; ++g) pack_panels(group_source(p, weights, g), packed + g * group_size(p));
 }
 
 void unpack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* packed, float* weights) {
   if (algorithm == ConvAlgorithm::kDepthwise) return unpack_taps(packed, taps_source(p, weights));
+  if (algorithm == ConvAlgorithm::kWinograd4x4)
+    return unpack_winograd4x4(packed, p.in_channels, p.out_channels, weights);
   for (int64_t g = 0; g < p.groups; ++g) unpack_panels(packed + g * group_size(p), group_source(p, weights, g));
 }
 

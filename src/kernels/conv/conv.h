@@ -27,7 +27,8 @@ struct ConvProblem {
   int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1};
   int64_t pad[3] = {0, 0, 0};  // before the first pixel; what lies after the last follows from `out`. May be negative
   ConvView in_view, out_view, residual_view;
-  bool has_residual = false, residual_in_place = false;
+  bool has_residual = false;
+  bool residual_in_place = false;  // the residual is y itself: only kPointwise and kImplicit read it before they write
 };
 
 // A view without gaps whose pixels are `pixel` floats apart.
@@ -37,8 +38,8 @@ enum class ConvAlgorithm : uint8_t {
   kAuto,
   kPointwise,    // one tap, no gaps: the matrix product of all pixels; weights in panels
   kImplicit,     // rows of the product are gathered from the input; any problem; weights in panels, group after group
-  kDepthwise,    // groups = in_channels = out_channels; weights by taps (pack_taps)
-  kWinograd4x4,  // 3x3, stride 1, dilation 1, one group; weights by pack_winograd4x4
+  kDepthwise,    // groups = in_channels = out_channels; weights by taps
+  kWinograd4x4,  // 3x3, stride 1, dilation 1, one group, one depth; weights transformed (conv/winograd.h)
 };
 
 struct ConvChoice {
