@@ -43,3 +43,14 @@ find_package(Python3 COMPONENTS Interpreter)
 if(TARGET mica AND Python3_FOUND)
   add_test(NAME digits COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/digits/digits.py $<TARGET_FILE:mica>)
 endif()
+
+# onnx_suite FOLDER: operator cases in the ONNX project's layout.
+if(TARGET mica_tools)
+  file(GLOB onnx_suite_sources CONFIGURE_DEPENDS tests/onnx_suite/*.cc)
+  add_executable(onnx_suite ${onnx_suite_sources})
+  protobuf_generate(TARGET onnx_suite LANGUAGE cpp PROTOS ${CMAKE_CURRENT_SOURCE_DIR}/tests/onnx_suite/data.proto
+    IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR}/src PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(onnx_suite PRIVATE mica_tools mica_protos mica_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
+  target_include_directories(onnx_suite PRIVATE ${CMAKE_BINARY_DIR}/generated)
+  set_target_properties(onnx_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endif()

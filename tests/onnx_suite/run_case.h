@@ -1,0 +1,22 @@
+// Runs one case folder of the ONNX project's layout: model.onnx and test_data_set_<k>/{input,output}_<j>.pb.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "value.h"
+
+namespace mica::suite {
+
+struct CaseOptions {
+  std::string isa;            // forced instruction set; empty: the best
+  int threads = 1;
+  bool reference = false;     // the plain definitions
+  bool flip = false;          // spoil one expected value: the case must fail
+};
+struct CaseResult {
+  std::string op;             // the model's first operator that is no constant
+  std::string problem;        // empty: passed
+};
+CaseResult run_case(const std::filesystem::path& folder, const CaseOptions& options);
+
+}  // namespace mica::suite
