@@ -8,6 +8,7 @@ namespace mica {
 
 Status ReferenceRun::begin() {
   attributes_blob = arguments_.attributes;
+  definition = arguments_.op;
   MICA_TRY(void* place, allocate(sizeof(RunValue) * (arguments_.input_count + arguments_.output_count)));
   auto* values = static_cast<RunValue*>(place);
   for (uint32_t i = 0; i < arguments_.input_count; ++i) new (values + i) RunValue(value_of(arguments_.inputs[i]));

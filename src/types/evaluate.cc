@@ -23,6 +23,7 @@ class KnownRun final : public RunScope {
     inputs = in_;
     outputs = out_;
     attributes_blob = scope_.attributes_blob;
+    definition = scope_.definition;
     for (size_t i = 0; i < in; ++i) {
       in_[i].present = scope_.inputs[i].present;
       if (in_[i].present && scope_.inputs[i].constant) in_[i].tensor = *scope_.inputs[i].constant;
@@ -334,6 +335,7 @@ Status evaluate(const OpDef& op, InferScope& scope, const EvaluateOptions& optio
   MICA_TRY_STATUS(inputs.append(scope.inputs));
   for (InferValue& value : inputs) MICA_TRY_STATUS(known_values(value, scope));
   const std::span<const InferValue> given = std::exchange(scope.inputs, std::span<const InferValue>(inputs));
+  scope.definition = &op;
   Status status = evaluate_with_values(op, scope, options);
   scope.inputs = given;
   return status;

@@ -11,6 +11,8 @@
 
 namespace mica {
 
+struct OpDef;
+
 // Small known contents are carried along with types, so that shapes computed by a model become dimensions.
 inline constexpr int64_t kMaxKnownElements = 1024;
 
@@ -30,6 +32,7 @@ class InferScope {
   std::span<const InferValue> inputs;
   std::span<InferValue> outputs;  // present: somebody uses it
   const void* attributes_blob = nullptr;
+  const OpDef* definition = nullptr;  // set by `evaluate`
   DimTable* table = nullptr;
 
   template <class A> const A& attributes() const { return *static_cast<const A*>(attributes_blob); }
@@ -73,6 +76,7 @@ class RunScope {
   std::span<const RunValue> inputs;
   std::span<RunValue> outputs;
   const void* attributes_blob = nullptr;
+  const OpDef* definition = nullptr;  // null where a test calls a reference by itself
 
   template <class A> const A& attributes() const { return *static_cast<const A*>(attributes_blob); }
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && inputs[static_cast<size_t>(i)].present; }
@@ -142,6 +146,7 @@ struct OpDef {
   int regions = 0;                 // If 2, Loop and Scan 1
   bool random = false;             // never folded or merged
   bool in_place = false;           // output 0 may take input 0's (or 1's) memory when type and strides agree
+  const void* user = nullptr;      // for operators made at run time: what their functions find through scope.definition
 };
 
 std::span<const TableRow<OpDef>> all_op();
