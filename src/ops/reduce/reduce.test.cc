@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "problem.h"
+
+namespace mica::suite {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+class ReduceKinds : public testing::TestWithParam<const char*> {};
+
+TEST_P(ReduceKinds, Axes) {
+  const Attribute kind("kind", GetParam());
+  const std::string name = GetParam();
+  struct Shape {
+    std::vector<int64_t> dims, axes;
+    double n;
+  };
+  for (const Shape& s :
+       {Shape{{3, 5, 7}, {1}, 5}, Shape{{3, 5, 7}, {-1}, 7}, Shape{{3, 5, 7}, {0, 2}, 21}, Shape{{4, 67}, {1}, 67},
+        Shape{{67, 4}, {0}, 67}, Shape{{2, 3, 9, 11}, {2, 3}, 99}, Shape{{2, 37, 5, 5}, {3, 2}, 25},
+        Shape{{3, 1031}, {1}, 1031}, Shape{{1, 1}, {0}, 1}, Shape{{2, 3, 4}, {1, 1}, 3}, Shape{{1000, 3}, {0}, 1000}})
+    for (bool keep : {true, false}) {
+      const double low = name == "prod" ? 0.9 : name == "log_sum" ? 0.1 : -1, high = name == "prod" ? 1.1 : 1;
+      const bool sum = name != "max" && name != "min";
+      check({.op = "reduce",
+             .attributes = {kind, {"keep_dims", keep}},
+             .inputs = {uniform(s.dims, low, high), ints(s.axes)},
+             .terms = name == "prod" ? s.n
+                      : sum          ? std::log2(s.n) + 8
+                                     : 0,
+             .scale = sum ? (name == "sum" ? s.n : 1.0) : 0});
+    }
+}
+TEST_P(ReduceKinds, SpecialValues) {
+  check({.op = "reduce",
+         .attributes = {{"kind", GetParam()}},
+         .inputs = {list({2, 5}, {1, NAN, 2, 3, 4, 1, 2, 3, 4, 5}), ints({1})}});
+  check({.op = "reduce",
+         .attributes = {{"kind", GetParam()}},
+         .inputs = {list({3, 2}, {kInf, 1, -kInf, -kInf, 1, kInf}), ints({1})}});
+  check({.op = "reduce",
+         .attributes = {{"kind", GetParam()}},
+         .inputs = {list({2, 70}, {1, 2, 3, NAN, 4, 5, 6}), ints({0})}});
+}
+TEST_P(ReduceKinds, EmptyAndScalar) {
+  check({.op = "reduce", .attributes = {{"kind", GetParam()}}, .inputs = {uniform({2, 0, 3}), ints({1})}});
+  check({.op = "reduce", .attributes = {{"kind", GetParam()}}, .inputs = {uniform({0, 3}), ints({1})}});
+  check({.op = "reduce",
+         .attributes = {{"kind", GetParam()}},
+         .inputs = {scalar(2)},
+         .expect = {{.dims = std::vector<int64_t>{}}}});
+}
+TEST_P(ReduceKinds, Integers) {
+  for (DType dtype : {DType::kI32, DType::kI64, DType::kU8, DType::kI8, DType::kU64})
+    check(
+        {.op = "reduce", .attributes = {{"kind", GetParam()}}, .inputs = {uniform({3, 9}, 1, 9, 2, dtype), ints({1})}});
+}
+INSTANTIATE_TEST_SUITE_P(Reduce, ReduceKinds,
+                         testing::Values("sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp",
+                                         "sum_square"),
+                         [](const auto& row) { return std::string(row.param); });
+
+TEST(Reduce, EmptyAxes) {
+  check({.op = "reduce",
+         .inputs = {iota({2, 3}), ints({})},
+         .expect = {{.numbers = {15}, .dims = std::vector<int64_t>{1, 1}}}});
+  check({.op = "reduce",
+         .attributes = {{"keep_when_empty", true}},
+         .inputs = {iota({2, 3}), ints({})},
+         .expect = {{.numbers = {0, 1, 2, 3, 4, 5}}}});
+  check({.op = "reduce",
+         .attributes = {{"kind", "sum_square"}, {"keep_when_empty", true}},
+         .inputs = {iota({3}), ints({})},
+         .expect = {{.numbers = {0, 1, 4}}}});
+  check({.op = "reduce",
+         .attributes = {{"keep_dims", false}},
+         .inputs = {iota({2, 3})},
+         .expect = {{.numbers = {15}, .dims = std::vector<int64_t>{}}}});
+}
+TEST(Reduce, AxesFromTheRun) {
+  check({.op = "reduce", .inputs = {iota({2, 3}), list({1}, {0}, DType::kI64)}, .expect = {{.numbers = {3, 5, 7}}}});
+  check_error({.op = "reduce", .inputs = {iota({2, 3}), ints({2})}}, Code::kBadAttribute);
+}
+TEST(Reduce, EmptySetsHaveTheirNeutralElement) {
+  check({.op = "reduce",
+         .attributes = {{"kind", "max"}},
+         .inputs = {uniform({0, 2}), ints({0})},
+         .expect = {{.numbers = {-kInf, -kInf}}}});
+  check({.op = "reduce",
+         .attributes = {{"kind", "min"}},
+         .inputs = {uniform({0, 2}, 0, 1, 1, DType::kI8), ints({0})},
+         .expect = {{.numbers = {127, 127}}}});
+  check({.op = "reduce",
+         .attributes = {{"kind", "prod"}},
+         .inputs = {uniform({0, 2}), ints({0})},
+         .expect = {{.numbers = {1, 1}}}});
+  check({.op = "reduce",
+         .attributes = {{"kind", "log_sum_exp"}},
+         .inputs = {uniform({0, 2}), ints({0})},
+         .expect = {{.numbers = {-kInf, -kInf}}}});
+}
+
+TEST(ArgReduce, TiesAndNan) {
+  const Spec x = list({2, 4}, {1, 3, 3, 2, 5, 1, 1, 5});
+  check({.op = "arg_reduce", .attributes = {{"axis", 1}}, .inputs = {x}, .expect = {{.numbers = {1, 0}}}});
+  check({.op = "arg_reduce",
+         .attributes = {{"axis", -1}, {"last", true}},
+         .inputs = {x},
+         .expect = {{.numbers = {2, 3}}}});
+  check({.op = "arg_reduce",
+         .attributes = {{"axis", 1}, {"smallest", true}, {"keep_dims", false}},
+         .inputs = {x},
+         .expect = {{.numbers = {0, 1}}}});
+  check({.op = "arg_reduce", .inputs = {list({3}, {1, NAN, 5})}, .expect = {{.numbers = {1}}}});
+  check({.op = "arg_reduce",
+         .attributes = {{"smallest", true}},
+         .inputs = {list({3}, {200, 100, 250}, DType::kU8)},
+         .expect = {{.numbers = {1}}}});
+  for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{{1}, {3, 67}, {67, 3}, {2, 21, 5}, {2, 5, 40}})
+    for (int axis = 0; axis < static_cast<int>(dims.size()); ++axis)
+      for (bool last : {false, true})
+        check({.op = "arg_reduce", .attributes = {{"axis", axis}, {"last", last}}, .inputs = {uniform(dims, 0, 9, 1)}});
+  check_error({.op = "arg_reduce", .inputs = {uniform({0, 3})}}, Code::kBadShape);
+}
+
+TEST(Cumulate, Directions) {
+  const Spec x = list({2, 3}, {1, 2, 3, 4, 5, 6});
+  check({.op = "cumulate", .inputs = {x, scalar(1, DType::kI64)}, .expect = {{.numbers = {1, 3, 6, 4, 9, 15}}}});
+  check({.op = "cumulate",
+         .attributes = {{"exclusive", true}, {"reverse", true}},
+         .inputs = {x, scalar(1, DType::kI64)},
+         .expect = {{.numbers = {5, 3, 0, 11, 6, 0}}}});
+  check({.op = "cumulate",
+         .attributes = {{"product", true}},
+         .inputs = {x, constant(scalar(0, DType::kI32))},
+         .expect = {{.numbers = {1, 2, 3, 4, 10, 18}}}});
+  check({.op = "cumulate", .inputs = {uniform({2, 3}, 0, 9, 1, DType::kI32), scalar(-1, DType::kI64)}});
+  check_error({.op = "cumulate", .inputs = {x, constant(scalar(2, DType::kI64))}}, Code::kBadAttribute);
+}
+
+class SoftmaxKinds : public testing::TestWithParam<const char*> {};
+TEST_P(SoftmaxKinds, Axes) {
+  for (std::vector<int64_t> dims :
+       std::vector<std::vector<int64_t>>{{}, {1}, {5}, {3, 67}, {2, 21, 5}, {2, 3, 4, 50}, {0, 3}, {2, 1031}})
+    for (int axis = 0; axis < std::max<int>(1, static_cast<int>(dims.size())); ++axis)
+      for (bool to_end : {false, true})
+        check({.op = GetParam(),
+               .attributes = {{"axis", axis}, {"to_end", to_end}},
+               .inputs = {uniform(dims, -9, 9)},
+               .units = 12});
+}
+TEST_P(SoftmaxKinds, SpecialValues) {
+  check({.op = GetParam(),
+         .inputs = {list({4, 3}, {1, NAN, 2, kInf, 1, 2, -kInf, -kInf, 1, -kInf, -kInf, -kInf})},
+         .units = 12});
+  check({.op = GetParam(), .inputs = {list({2, 17}, {1e30, -1e30, 0, 88, -200})}, .units = 12});
+}
+INSTANTIATE_TEST_SUITE_P(Reduce, SoftmaxKinds, testing::Values("softmax", "log_softmax", "hardmax"),
+                         [](const auto& row) { return std::string(row.param); });
+TEST(Softmax, Values) {
+  check({.op = "softmax", .inputs = {list({1, 2}, {0, std::log(3)})}, .expect = {{.numbers = {0.25, 0.75}}}});
+  check({.op = "hardmax", .inputs = {list({1, 4}, {1, 3, 3, 2})}, .expect = {{.numbers = {0, 1, 0, 0}}}});
+}
+
+}  // namespace
+}  // namespace mica::suite
