@@ -41,6 +41,7 @@ void store_int(DType dtype, void* element, int64_t value);
 class Elements {
  public:
   explicit Elements(const TensorView& view) : view_(view), dense_(view.contiguous()), bytes_(element_bytes(view.dtype)) {}
+  DType dtype() const { return view_.dtype; }
   double number(int64_t linear) const;
   int64_t integer(int64_t linear) const;
   void set_number(int64_t linear, double value) const;

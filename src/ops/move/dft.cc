@@ -37,8 +37,9 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// One line of the signal: cut or padded with zeros to n; the second half of a one-sided spectrum is the mirrored conjugate.
-void load_line(const TensorView& in, int axis, int64_t* at, int64_t n, bool mirrored, move::Complex* line) {
+// One line of the signal: cut or padded with zeros to the line's length n; the second half of a one-sided spectrum is the mirrored conjugate.
+void load_line(const TensorView& in, int axis, int64_t* at, bool mirrored, std::span<move::Complex> line) {
+  const auto n = static_cast<int64_t>(line.size());
   const int last = in.rank - 1;
   const int64_t have = in.dim(axis);
   const auto element = [&](int64_t i) {
@@ -52,17 +53,17 @@ void load_line(const TensorView& in, int axis, int64_t* at, int64_t n, bool mirr
     return x;
   };
   for (int64_t i = 0; i < n; ++i) {
-    line[i] = {};
+    move::Complex& x = line[static_cast<size_t>(i)] = {};
     if (mirrored && i > n / 2) {
-      if (n - i < have) line[i] = element(n - i);
-      line[i].im = -line[i].im;
+      if (n - i < have) x = element(n - i);
+      x.im = -x.im;
     } else if (i < have) {
-      line[i] = element(i);
+      x = element(i);
     }
   }
   if (mirrored) {  // a real signal's first and middle bins are real
     line[0].im = 0;
-    if (n % 2 == 0) line[n / 2].im = 0;
+    if (n % 2 == 0) line[static_cast<size_t>(n / 2)].im = 0;
   }
   at[axis] = 0;
 }
@@ -97,7 +98,7 @@ Status reference(RunScope& scope) {
   lines.dims[static_cast<size_t>(axis)] = lines.dims[static_cast<size_t>(last)] = 1;
   int64_t at[kMaxRank] = {};
   do {
-    load_line(in, axis, at, n, attributes.inverse && attributes.onesided, line);
+    load_line(in, axis, at, attributes.inverse && attributes.onesided, std::span(line, static_cast<size_t>(n)));
     fourier.run(line, result);
     for (int64_t i = 0; i < written; ++i) {
       at[axis] = i;

@@ -1,4 +1,6 @@
 // Slice with starts, ends, axes and steps as operands, clamped as ONNX 13 defines it.
+#include <optional>
+
 #include "types/operand.h"
 
 namespace mica {
@@ -9,8 +11,8 @@ struct Cut {
   Dim begin = 0, length = 0;
 };
 
-// False when the sign of a symbolic start or end is not known. `step` is not 0.
-bool cut_axis(Dim size, Dim start, Dim end, int64_t step, DimTable& dims, Cut& cut) {
+// Nothing when the sign of a symbolic start or end is not known. `step` is not 0.
+std::optional<Cut> cut_axis(Dim size, Dim start, Dim end, int64_t step, DimTable& dims) {
   // Exporters write huge numbers for "to the end": past these an end is the end, so that no odd expression comes up. A fixed
   // size needs it against overflow only.
   const int64_t far = size.is_fixed() ? int64_t{1} << 60 : std::numeric_limits<int32_t>::max();
@@ -23,12 +25,13 @@ bool cut_axis(Dim size, Dim start, Dim end, int64_t step, DimTable& dims, Cut& c
     return true;
   };
   const Dim last = step > 0 ? size : dims.sub(size, 1);
+  Cut cut;
   Dim stop;
-  if (!clamp(start, 0, last, cut.begin) || !clamp(end, step > 0 ? 0 : -1, last, stop)) return false;
+  if (!clamp(start, 0, last, cut.begin) || !clamp(end, step > 0 ? 0 : -1, last, stop)) return std::nullopt;
   const Dim span = step > 0 ? dims.sub(stop, cut.begin) : dims.sub(cut.begin, stop);
   cut.length = dims.max(dims.ceil_div(span, step > 0 ? step : -step), 0);
   if (step < 0) cut.length = dims.min(cut.length, size);  // an empty axis has no last element to begin at
-  return true;
+  return cut;
 }
 
 Status check_step(int64_t step) {
@@ -62,12 +65,12 @@ Status infer(InferScope& scope) {
   const bool stepped = !scope.has(4) || scope.ints(4, steps);
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = static_cast<int>(axes[i]);
-    Cut cut;
     MICA_CHECK(!bounds || (i < starts.size() && i < ends.size()), kBadShape, "slice lists {} axes, {} starts and {} ends", axes.size(), starts.size(), ends.size());
     MICA_CHECK(!scope.has(4) || !stepped || steps.size() == axes.size(), kBadShape, "slice lists {} axes and {} steps", axes.size(), steps.size());
     if (stepped) MICA_TRY_STATUS(check_step(steps.get(i, 1)));
-    const bool known = bounds && stepped && cut_axis(out[axis], starts[i], ends[i], steps.get(i, 1), scope.dims(), cut);
-    out[axis] = known ? cut.length : scope.dims().fresh("slice");
+    std::optional<Cut> cut;
+    if (bounds && stepped) cut = cut_axis(out[axis], starts[i], ends[i], steps.get(i, 1), scope.dims());
+    out[axis] = cut ? cut->length : scope.dims().fresh("slice");
   }
   scope.out(0, scope.dtype(0), out);
   return {};
@@ -92,8 +95,7 @@ Result<TensorView> cut_view(const RunScope& scope, TensorView in) {
     const int axis = static_cast<int>(axes[i]);
     const int64_t step = steps.get(i, 1);
     MICA_TRY_STATUS(check_step(step));
-    Cut cut;
-    cut_axis(in.dim(axis), starts[i], ends[i], step, dims, cut);
+    const Cut cut = cut_axis(in.dim(axis), starts[i], ends[i], step, dims).value_or(Cut());
     in = slice_axis(in, axis, cut.begin.value(), cut.length.value(), cut.length.value() > 1 ? step : 1);
   }
   if (!dims.status().ok()) return dims.status().copy().take_error();

@@ -36,30 +36,34 @@ Status infer(InferScope& scope) {
   return {};
 }
 
+struct Part {
+  int64_t begin = 0, length = 0;
+};
+
 // Where part `output` begins and how long it is; checks the sizes.
-Status part_of(const RunScope& scope, const TensorView& in, int axis, int output, int64_t& begin, int64_t& length) {
+Result<Part> part_of(const RunScope& scope, const TensorView& in, int axis, int output) {
   const int64_t parts = scope.attributes<Split>().parts, whole = in.dim(axis);
   MICA_CHECK(parts >= 1 && output < parts, kBadAttribute, "split makes {} parts", parts);
   if (!scope.has(1)) {
     DimTable dims;
     const int64_t each = even_part(whole, parts, 0, dims).value();
-    length = even_part(whole, parts, output, dims).value();
+    const int64_t length = even_part(whole, parts, output, dims).value();
     MICA_CHECK(length >= 0, kBadShape, "{} elements do not cut into {} parts", whole, parts);
-    begin = parts == 1 ? 0 : output * each;
-    return {};
+    return Part{parts == 1 ? 0 : output * each, length};
   }
   const TensorView& sizes = scope.in(1);
   MICA_CHECK(sizes.rank == 1 && sizes.dim(0) == parts && is_integer(sizes.dtype), kBadShape, "split needs a list of {} sizes", parts);
   const Elements list(sizes);
+  Part part;
   int64_t sum = 0;
   for (int64_t i = 0; i < parts; ++i) {
     const int64_t size = list.integer(i);
     MICA_CHECK(size >= 0 && size <= whole - sum, kBadValue, "part {} of {} elements does not fit into an axis of {}", i, size, whole);
-    if (i == output) { begin = sum; length = size; }
+    if (i == output) part = {sum, size};
     sum += size;
   }
   MICA_CHECK(sum == whole, kBadValue, "parts of {} elements do not add up to the axis's {}", sum, whole);
-  return {};
+  return part;
 }
 
 Status reference(RunScope& scope) {
@@ -67,9 +71,8 @@ Status reference(RunScope& scope) {
   MICA_TRY(const int axis, normalize_axis(scope.attributes<Split>().axis, in.rank));
   for (int i = 0; i < static_cast<int>(scope.outputs.size()); ++i) {
     if (!scope.wants(i)) continue;
-    int64_t begin = 0, length = 0;
-    MICA_TRY_STATUS(part_of(scope, in, axis, i, begin, length));
-    const TensorView from = slice_axis(in, axis, begin, length);
+    MICA_TRY(const Part part, part_of(scope, in, axis, i));
+    const TensorView from = slice_axis(in, axis, part.begin, part.length);
     MICA_TRY_STATUS(scope.allocate_output(i, from.shape()));
     MICA_TRY(const TensorView to, wide_output(scope, i));
     copy_elements(from, to);
@@ -81,9 +84,10 @@ Status reference(RunScope& scope) {
 bool view(const RunScope& scope, const TensorView& in, TensorView& out, int output) {
   if (is_sub_byte(in.dtype) || (scope.has(1) && !scope.in(1).data)) return false;
   const Result<int> axis = normalize_axis(scope.attributes<Split>().axis, in.rank);
-  int64_t begin = 0, length = 0;
-  if (!axis.ok() || !part_of(scope, in, *axis, output, begin, length).ok()) return false;
-  out = slice_axis(in, *axis, begin, length);
+  if (!axis.ok()) return false;
+  const Result<Part> part = part_of(scope, in, *axis, output);
+  if (!part.ok()) return false;
+  out = slice_axis(in, *axis, part->begin, part->length);
   return true;
 }
 

@@ -82,9 +82,9 @@ bool float8_kind(DType dtype, SmallFloat& kind) {
   }
 }
 
-void store_cast(const Cast& cast, const Elements& in, DType from, const int64_t* i, const Elements& out,
-                const int64_t* o) {
+void store_cast(const Cast& cast, const Elements& in, const int64_t* i, const Elements& out, const int64_t* o) {
   SmallFloat kind;
+  const DType from = in.dtype();
   const bool whole = is_integer(from) || from == DType::kBool;
   if (cast.to == DType::kF8E8m0) {
     *reinterpret_cast<uint8_t*>(out.address_at(o)) = to_e8m0(in.number_at(i), cast.round_mode, cast.saturate);
@@ -117,7 +117,7 @@ Status reference(RunScope& scope) {
       else
         status = text.take_error();
     } else {
-      store_cast(cast, in, x.dtype, i, out, o);
+      store_cast(cast, in, i, out, o);
     }
   });
   return status;
