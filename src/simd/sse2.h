@@ -30,7 +30,7 @@ MICA_INLINE void store(float* p, F32 a) { _mm_storeu_ps(p, a); }
 MICA_INLINE void store(int32_t* p, I32 a) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), a); }
 MICA_INLINE F32 load_partial(const float* p, int n) {
   if (n >= 4) return load(p);
-  const __m128 low = n >= 2 ? _mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p))) : _mm_setzero_ps();
+  const __m128 low = n >= 2 ? _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))) : _mm_setzero_ps();
   if ((n & 1) == 0) return low;
   const __m128 one = _mm_load_ss(p + n - 1);
   return n == 1 ? one : _mm_movelh_ps(low, one);
@@ -40,7 +40,7 @@ MICA_INLINE I32 load_partial(const int32_t* p, int n) {
 }
 MICA_INLINE void store_partial(float* p, F32 a, int n) {
   if (n >= 4) return store(p, a);
-  if (n >= 2) _mm_storel_pi(reinterpret_cast<__m64*>(p), a);
+  if (n >= 2) _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_castps_si128(a));
   if (n & 1) _mm_store_ss(p + n - 1, n == 1 ? a : _mm_movehl_ps(a, a));
 }
 MICA_INLINE void store_partial(int32_t* p, I32 a, int n) { store_partial(reinterpret_cast<float*>(p), as_f32(a), n); }
