@@ -62,9 +62,9 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.n_block = n_tasks > 1 ? up(up(panels, n_tasks), 2) * 2 : panels;
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = p.groups * up(c.tiles, c.tile_block) * up(panels, c.n_block);
-  // Segment pointers (two floats each), then the gathered rows.
-  c.scratch_floats =
-      up(c.block_segments * 2, 16) * 16 + c.tile_rows * (up(c.block_segments * c.segment_k, 32) * 32 + 16);
+  // Taps (four 64-bit numbers a segment), pointers to segments, and a tile's gathered rows.
+  c.scratch_floats = up(c.segments * 8, 16) * 16 + up(c.block_segments * 2, 16) * 16 +
+                     c.tile_rows * (up(c.block_segments * c.segment_k, 32) * 32 + 16);
 }
 
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {

@@ -37,38 +37,44 @@ MICA_INLINE void zero_floats(float* out, int64_t n) {
   if (i < n) store_partial(out + i, zero(), static_cast<int>(n - i));
 }
 
-// The taps of a segment: a whole kernel row when its pixels are adjacent in memory, else one tap.
+// Where a segment's taps begin relative to tap 0: in pixels, and in floats. A segment is a whole kernel row when its
+// pixels are adjacent in memory, else one tap. The table is made once a task, at the front of the scratch.
 struct SegmentTap {
-  int64_t z, y, x, width;
+  int64_t z, y, x, offset;
 };
-MICA_INLINE SegmentTap tap_of(const ConvProblem& p, const ConvChoice& c, int64_t segment) {
-  const int64_t per_row = c.segments / (p.kernel[0] * p.kernel[1]);  // 1 or kernel width
-  const int64_t row = segment / per_row;
-  return {row / p.kernel[1] * p.dilation[0], row % p.kernel[1] * p.dilation[1], segment % per_row * p.dilation[2],
-          per_row == 1 ? p.kernel[2] : 1};
+MICA_INLINE int64_t segment_width(const ConvProblem& p, const ConvChoice& c) {
+  return c.segments == p.kernel[0] * p.kernel[1] ? p.kernel[2] : 1;
+}
+MICA_INLINE void fill_taps(const ConvProblem& p, const ConvChoice& c, SegmentTap* taps) {
+  const int64_t width = segment_width(p, c);
+  for (int64_t z = 0; z < p.kernel[0]; ++z)
+    for (int64_t y = 0; y < p.kernel[1]; ++y)
+      for (int64_t x = 0; x < p.kernel[2]; x += width) {
+        const Pixel tap{0, z * p.dilation[0], y * p.dilation[1], x * p.dilation[2]};
+        *taps++ = {tap.z, tap.y, tap.x, at(p.in_view, tap)};
+      }
 }
 
 MICA_INLINE bool inside(int64_t i, int64_t extent) { return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent); }
 
 // Gathers segments [first, last) of one output pixel; `x` is the group's first channel, `corner` the input pixel under
 // tap 0.
-MICA_INLINE void gather_pixel(const ConvArgs& args, const float* x, const Pixel& corner, int64_t first, int64_t last,
-                              float* out) {
+MICA_INLINE void gather_pixel(const ConvArgs& args, const float* x, const Pixel& corner, const SegmentTap* first,
+                              const SegmentTap* last, float* out) {
   const ConvProblem& p = args.problem;
-  const ConvChoice& c = args.choice;
-  for (int64_t s = first; s < last; ++s, out += c.segment_k) {
-    const SegmentTap tap = tap_of(p, c, s);
-    const Pixel from{corner.image, corner.z + tap.z, corner.y + tap.y, corner.x + tap.x};
-    if (!inside(from.z, p.in[0]) || !inside(from.y, p.in[1])) {
-      zero_floats(out, c.segment_k);
-    } else if (from.x >= 0 && from.x + tap.width <= p.in[2]) {
-      copy_floats(x + at(p.in_view, from), out, c.segment_k);
+  const int64_t size = args.choice.segment_k, width = segment_width(p, args.choice);
+  const float* origin = x + at(p.in_view, corner);
+  for (const SegmentTap* tap = first; tap < last; ++tap, out += size) {
+    const int64_t column = corner.x + tap->x;
+    if (!inside(corner.z + tap->z, p.in[0]) || !inside(corner.y + tap->y, p.in[1])) {
+      zero_floats(out, size);
+    } else if (column >= 0 && column + width <= p.in[2]) {
+      copy_floats(origin + tap->offset, out, size);
     } else {
-      const int64_t channels = c.segment_k / tap.width;
-      for (int64_t t = 0; t < tap.width; ++t) {
-        const Pixel one{from.image, from.z, from.y, from.x + t};
-        if (inside(one.x, p.in[2]))
-          copy_floats(x + at(p.in_view, one), out + t * channels, channels);
+      const int64_t channels = size / width;
+      for (int64_t t = 0; t < width; ++t) {
+        if (inside(column + t, p.in[2]))
+          copy_floats(origin + tap->offset + t * p.in_view.pixel, out + t * channels, channels);
         else
           zero_floats(out + t * channels, channels);
       }
@@ -76,28 +82,43 @@ MICA_INLINE void gather_pixel(const ConvArgs& args, const float* x, const Pixel&
   }
 }
 
+// A tile of output pixels; advance() goes to the next without dividing its way to the place anew.
 struct ImplicitTile {
   Pixel first;
   int rows;
   int64_t row_index;  // of the first pixel, through the batch
+  int64_t tile;       // its number, in its output row when the choice is by_rows
 };
 
-MICA_INLINE ImplicitTile tile_at(const ConvArgs& args, int64_t tile) {
-  const ConvProblem& p = args.problem;
-  const ConvChoice& c = args.choice;
-  int64_t begin, end;
-  if (c.by_rows) {
-    const int64_t row = tile / c.tiles_per_row, t = tile % c.tiles_per_row;
-    begin = row * p.out[2] + p.out[2] * t / c.tiles_per_row;
-    end = row * p.out[2] + p.out[2] * (t + 1) / c.tiles_per_row;
-  } else {
-    const int64_t pixels = p.images * p.out[0] * p.out[1] * p.out[2];
-    begin = pixels * tile / c.tiles;
-    end = pixels * (tile + 1) / c.tiles;
+MICA_INLINE int64_t tile_begin(const ConvProblem& p, const ConvChoice& c, int64_t tile) {
+  if (c.by_rows) return p.out[2] * tile / c.tiles_per_row;
+  return p.images * p.out[0] * p.out[1] * p.out[2] * tile / c.tiles;
+}
+
+MICA_INLINE ImplicitTile tile_at(const ConvProblem& p, const ConvChoice& c, int64_t tile) {
+  const int64_t row = c.by_rows ? tile / c.tiles_per_row : 0, within = c.by_rows ? tile % c.tiles_per_row : tile;
+  const int64_t begin = tile_begin(p, c, within), index = row * p.out[2] + begin;
+  const int64_t line = index / p.out[2], plane = line / p.out[1];
+  return {{plane / p.out[0], plane % p.out[0], line % p.out[1], index % p.out[2]},
+          static_cast<int>(tile_begin(p, c, within + 1) - begin),
+          index,
+          within};
+}
+
+MICA_INLINE void advance(const ConvProblem& p, const ConvChoice& c, ImplicitTile& t) {
+  t.row_index += t.rows;
+  ++t.tile;
+  Pixel& o = t.first;
+  for (o.x += t.rows; o.x >= p.out[2]; o.x -= p.out[2]) {
+    if (c.by_rows) t.tile = 0;
+    if (++o.y < p.out[1]) continue;
+    o.y = 0;
+    if (++o.z < p.out[0]) continue;
+    o.z = 0;
+    ++o.image;
   }
-  const int64_t line = begin / p.out[2], plane = line / p.out[1];
-  return {
-      {plane / p.out[0], plane % p.out[0], line % p.out[1], begin % p.out[2]}, static_cast<int>(end - begin), begin};
+  const int64_t begin = c.by_rows ? o.x : t.row_index;
+  t.rows = static_cast<int>(tile_begin(p, c, t.tile + 1) - begin);
 }
 
 MICA_INLINE Pixel corner_of(const ConvProblem& p, const Pixel& o) {
@@ -127,36 +148,43 @@ MICA_INLINE ImplicitTask implicit_task(const ConvArgs& args, int64_t task) {
           least(panels, (n + 1) * c.n_block)};
 }
 
+// The worker's scratch: the taps, pointers to segments, and a tile's gathered rows.
+struct ImplicitScratch {
+  SegmentTap* taps;
+  const float** pointers;
+  float* rows;
+};
+MICA_INLINE ImplicitScratch lay_out(const ConvChoice& c, float* scratch) {
+  const int64_t taps = (c.segments * 8 + 15) / 16 * 16, pointers = (c.block_segments * 2 + 15) / 16 * 16;
+  return {reinterpret_cast<SegmentTap*>(scratch), reinterpret_cast<const float**>(scratch + taps),
+          scratch + taps + pointers};
+}
+
 // Points the block at the tile's rows: in place, or gathered into scratch.
 MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float* x, int64_t first, int64_t last,
-                     float* scratch, RowBlock& block) {
+                     const ImplicitScratch& scratch, RowBlock& block) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
-  const float** pointers = reinterpret_cast<const float**>(scratch);
-  float* gathered = scratch + (c.block_segments * 2 + 15) / 16 * 16;
   Pixel o = tile.first, corner = corner_of(p, o);
+  block.segments = scratch.pointers;
   if (c.by_rows && lies_inside(p, corner, tile.rows)) {
-    for (int64_t s = first; s < last; ++s) {
-      const SegmentTap tap = tap_of(p, c, s);
-      pointers[s - first] = x + at(p.in_view, {corner.image, corner.z + tap.z, corner.y + tap.y, corner.x + tap.x});
-    }
-    block.segments = pointers;
+    const float* origin = x + at(p.in_view, corner);
+    for (int64_t s = first; s < last; ++s) scratch.pointers[s - first] = origin + scratch.taps[s].offset;
     block.segment_count = last - first;
     block.segment_k = c.segment_k;
     block.a_stride = p.stride[2] * p.in_view.pixel;
     return;
   }
   // The odd multiple of a cache line keeps the rows of a tile from falling on the same sets.
-  const int64_t depth = (last - first) * c.segment_k, row_stride = (c.block_segments * c.segment_k + 31) / 32 * 32 + 16;
+  const int64_t row_stride = (c.block_segments * c.segment_k + 31) / 32 * 32 + 16;
   for (int i = 0; i < tile.rows; ++i) {
-    gather_pixel(args, x, corner, first, last, gathered + i * row_stride);
+    gather_pixel(args, x, corner, scratch.taps + first, scratch.taps + last, scratch.rows + i * row_stride);
     next_pixel(p, o);
     corner = corner_of(p, o);
   }
-  pointers[0] = gathered;
-  block.segments = pointers;
+  scratch.pointers[0] = scratch.rows;
   block.segment_count = 1;
-  block.segment_k = depth;
+  block.segment_k = (last - first) * c.segment_k;
   block.a_stride = row_stride;
 }
 
@@ -175,6 +203,8 @@ void run_implicit_task(const ConvArgs& args, const ImplicitTask& task, float* sc
                  .c_stride = p.out_view.pixel,
                  .column = task.group * out_group,
                  .epilogue = &epilogue};
+  const ImplicitScratch parts = lay_out(c, scratch);
+  fill_taps(p, c, parts.taps);
   int64_t first = 0;
   do {
     const int64_t last = first + c.block_segments < c.segments ? first + c.block_segments : c.segments;
@@ -184,9 +214,9 @@ void run_implicit_task(const ConvArgs& args, const ImplicitTask& task, float* sc
     for (int64_t panel = task.panel_begin; panel < task.panel_end; panel += c.n_group) {
       block.panel_begin = panel;
       block.panel_end = panel + c.n_group < task.panel_end ? panel + c.n_group : task.panel_end;
-      for (int64_t t = task.tile_begin; t < task.tile_end; ++t) {
-        const ImplicitTile tile = tile_at(args, t);
-        aim(args, tile, x, first, last, scratch, block);
+      ImplicitTile tile = tile_at(p, c, task.tile_begin);
+      for (int64_t t = task.tile_begin; t < task.tile_end; ++t, advance(p, c, tile)) {
+        aim(args, tile, x, first, last, parts, block);
         block.rows = tile.rows;
         block.row = tile.row_index;
         block.c = args.y + at(p.out_view, tile.first) + block.column;
