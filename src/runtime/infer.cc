@@ -12,7 +12,7 @@ class FunctionTypes::Scope final : public InferScope {
   Status infer_region(int region, std::span<const InferValue> in, std::span<InferValue> out) override {
     MICA_CHECK(region < static_cast<int>(stage_.functions.size()), kInternal, "the stage has no region {}", region);
     MICA_CHECK(owner_.depth_ < kMaxCallDepth, kDepth, "functions are nested deeper than {}", kMaxCallDepth);
-    FunctionTypes callee(owner_.plan_, stage_.functions[static_cast<size_t>(region)], owner_.pool_, owner_.depth_ + 1);
+    FunctionTypes callee(owner_, stage_.functions[static_cast<size_t>(region)]);
     MICA_TRY_STATUS(callee.begin());
     return callee.infer_all(in, out);
   }
@@ -97,13 +97,7 @@ Status FunctionTypes::infer_all(std::span<const InferValue> in, std::span<InferV
     values_[function_.inputs[i]].present = true;
   }
   for (uint32_t s = 0; s < function_.stages.size(); ++s) MICA_TRY_STATUS(infer_stage(s));
-  for (size_t i = 0; i < out.size() && i < function_.outputs.size(); ++i) {
-    out[i] = values_[function_.outputs[i]];
-    // Symbols of this function's table mean nothing outside.
-    for (int d = 0; d < out[i].type.shape.rank; ++d)
-      if (!out[i].type.shape[d].is_fixed()) { out[i].type.shape = Shape(); break; }
-    if (!out[i].constant) { out[i].has_values = false; out[i].values = {}; }
-  }
+  for (size_t i = 0; i < out.size() && i < function_.outputs.size(); ++i) out[i] = values_[function_.outputs[i]];
   return {};
 }
 

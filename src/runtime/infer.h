@@ -9,8 +9,8 @@ inline constexpr int kMaxCallDepth = 64;
 // What is known of every value of one function; grows as stages are inferred.
 class FunctionTypes {
  public:
-  FunctionTypes(const Plan& plan, uint32_t function, Pool& pool, int depth = 0)
-      : plan_(plan), function_(plan.functions[function]), pool_(pool), depth_(depth) {}
+  FunctionTypes(const Plan& plan, uint32_t function, Pool& pool)
+      : plan_(plan), function_(plan.functions[function]), pool_(pool), depth_(0), symbols_(own_symbols_) {}
   // Constants get their contents; everything else is unknown.
   Status begin();
   InferValue& value(uint32_t v) { return values_[v]; }
@@ -24,11 +24,14 @@ class FunctionTypes {
 
  private:
   class Scope;
+  FunctionTypes(const FunctionTypes& caller, uint32_t function)
+      : plan_(caller.plan_), function_(plan_.functions[function]), pool_(caller.pool_), depth_(caller.depth_ + 1), symbols_(caller.symbols_) {}
   const Plan& plan_;
   const PlanFunction& function_;
   Pool& pool_;
   int depth_;
-  DimTable symbols_;            // for dimensions that stay unknown
+  DimTable own_symbols_;
+  DimTable& symbols_;           // for dimensions that stay unknown; the caller's in a called function
   Vector<InferValue> values_;
 };
 

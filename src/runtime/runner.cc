@@ -135,7 +135,7 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
   for (uint32_t v : site.live_in) {
     live[v].present = true;
     live[v].type = plan.values[v].type;
-    if (live[v].type.is_tensor()) live[v].type.shape = frame.views[v].to_shape();
+    live[v].type.shape = live[v].type.is_tensor() ? frame.views[v].to_shape() : Shape();   // not the plan's symbols
   }
   if (site.mode == SegmentMode::kContents)
     for (uint32_t v : plan.stages[site.first_stage].inputs)
