@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "runtime/bind.h"
+#include "types/custom.h"
 
 namespace mica {
 
@@ -13,9 +14,9 @@ struct Context {
   Machine machine;
   Threads* threads = nullptr;
   // Operators of the caller's; searched before the built-in ones.
-  Vector<TableRow<OpDef>> operators;
+  Vector<const CustomOperator*> operators;
   const OpDef* find_operator(std::string_view name) const {
-    for (const auto& row : operators) if (row.name == name) return row.definition;
+    for (const CustomOperator* custom : operators) if (custom->def.name == name) return &custom->def;
     return find_op(name);
   }
 };

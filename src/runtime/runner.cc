@@ -16,8 +16,8 @@ constexpr double kInlineWork = 40000;
 
 const RunDef* find_built_in_run(const void* self, const OpDef& op) {
   const auto& context = *static_cast<const Context*>(self);
-  for (const auto& row : context.operators)
-    if (row.definition == &op) return nullptr;   // a caller's operator brings its own computation
+  for (const CustomOperator* custom : context.operators)
+    if (&custom->def == &op) return nullptr;   // a caller's operator brings its own computation
   return mica::find_run(op);
 }
 

@@ -1,0 +1,77 @@
+// Asynchronous runs.
+#include <new>
+
+#include "api/session_handle.h"
+#include "base/os.h"
+
+namespace mica {
+
+Result<Worker*> Worker::create(mica_session& session) {
+  void* place = allocate(sizeof(Worker));
+  if (!place) return out_of_memory();
+  auto* worker = new (place) Worker(session);
+  if (const int code = pthread_create(&worker->thread_, nullptr, main, worker); code != 0) {
+    worker->~Worker();
+    deallocate(worker);
+    return error(Code::kSystem, "cannot start a thread: system error {}", code);
+  }
+  return worker;
+}
+
+void Worker::destroy(Worker* worker) {
+  if (!worker) return;
+  pthread_mutex_lock(&worker->mutex_);
+  worker->quit_ = true;
+  pthread_cond_broadcast(&worker->changed_);
+  pthread_mutex_unlock(&worker->mutex_);
+  pthread_join(worker->thread_, nullptr);
+  pthread_cond_destroy(&worker->changed_);
+  pthread_mutex_destroy(&worker->mutex_);
+  worker->~Worker();
+  deallocate(worker);
+}
+
+void Worker::start(const Job& job) {
+  pthread_mutex_lock(&mutex_);
+  job_ = job;
+  asked_ = true;
+  result_ = Status();
+  pthread_cond_broadcast(&changed_);
+  pthread_mutex_unlock(&mutex_);
+}
+
+Status Worker::wait() {
+  MICA_CHECK(!pthread_equal(pthread_self(), thread_), kState, "a run's `done` cannot wait for the run");
+  pthread_mutex_lock(&mutex_);
+  while (asked_ || working_) pthread_cond_wait(&changed_, &mutex_);
+  Status result = std::move(result_);
+  result_ = Status();
+  pthread_mutex_unlock(&mutex_);
+  return result;
+}
+
+void* Worker::main(void* self) {
+  static_cast<Worker*>(self)->loop();
+  return nullptr;
+}
+
+void Worker::loop() {
+  pthread_mutex_lock(&mutex_);
+  for (;;) {
+    while (!asked_ && !quit_) pthread_cond_wait(&changed_, &mutex_);
+    if (!asked_) break;
+    const Job job = job_;
+    asked_ = false;
+    working_ = true;
+    pthread_mutex_unlock(&mutex_);
+    Status status = run_now(session_, job.deadline_ns);
+    if (job.done) job.done(job.user, give(std::move(status)));
+    pthread_mutex_lock(&mutex_);
+    if (!job.done) result_ = std::move(status);
+    working_ = false;
+    pthread_cond_broadcast(&changed_);
+  }
+  pthread_mutex_unlock(&mutex_);
+}
+
+}  // namespace mica
