@@ -235,9 +235,25 @@ Result<bool> SegmentBinder::try_hook(const Stage& stage, uint32_t s, StageScope&
   return true;
 }
 
-bool is_dense_source(const TensorView& view) { return view.contiguous(); }
+// Whether a view is dense in the given order; axes of one element do not matter.
+bool is_dense(const TensorView& view, bool channels_last) {
+  TensorView dense = view;
+  set_order(dense, channels_last);
+  for (int i = 0; i < view.rank; ++i)
+    if (view.dim(i) > 1 && view.stride(i) != dense.stride(i)) return false;
+  return true;
+}
 
-// Kernels that do not take a permuted or pitched operand may take a dense copy of it.
+// The order in which an operator's kernels want operand i: channels last for image operands of image operators.
+bool wants_channels_last(const Stage& stage, const StageScope& scope, size_t i) {
+  const int rank = scope.bound[scope.input_count].view.rank;
+  if (stage.op->layout != LayoutRule::kChannelsLast || rank < 3 || scope.bound[i].view.rank != rank) return false;
+  size_t own = scope.input_count;
+  for (int k = 0; k < stage.epilogue.count; ++k) own -= stage.epilogue.ops[k].operand >= 0;
+  return i == 0 || i >= own;
+}
+
+// Kernels that do not take an operand's order or pitch may take a dense copy of it.
 Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const StageScope& first) {
   StageScope scope(*this, stage, s);
   MICA_TRY_STATUS(gather_operands(stage, scope));
@@ -246,10 +262,11 @@ Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const St
   const size_t steps = segment_.steps.size();
   for (size_t i = 0; i < scope.bound.size(); ++i) {
     BoundOperand& operand = scope.bound[i];
-    if (!operand.present || is_dense_source(operand.view) || (operand.constant && !operand.view.data)) continue;
+    const bool channels_last = wants_channels_last(stage, scope, i);
+    if (!operand.present || is_dense(operand.view, channels_last) || (operand.constant && !operand.view.data)) continue;
     any = true;
     TensorView dense = operand.view;
-    set_dense_strides(dense);
+    set_order(dense, channels_last);
     MICA_TRY(Place place, temporary(s, static_cast<size_t>(dense_bytes(dense.dtype, dense.shape()))));
     if (i < scope.input_count) MICA_TRY_STATUS(add_copy(s, operand.view, scope.places[i], dense, place));
     else MICA_TRY_STATUS(results.push_back({i, operand.view}));
