@@ -1,0 +1,129 @@
+// Nodes that change nothing, and pairs that undo each other.
+#include "ops/move/reshape.h"
+#include "ops/move/transpose.h"
+#include "passes/declutter/contents.h"
+#include "passes/rewrite.h"
+
+namespace mica {
+
+MICA_DECLARE_OP(add);
+MICA_DECLARE_OP(cast);
+MICA_DECLARE_OP(concat);
+MICA_DECLARE_OP(copy);
+MICA_DECLARE_OP(div);
+MICA_DECLARE_OP(dropout);
+MICA_DECLARE_OP(expand);
+MICA_DECLARE_OP(flatten);
+MICA_DECLARE_OP(identity);
+MICA_DECLARE_OP(mul);
+MICA_DECLARE_OP(pad);
+MICA_DECLARE_OP(reshape);
+MICA_DECLARE_OP(slice);
+MICA_DECLARE_OP(squeeze);
+MICA_DECLARE_OP(sub);
+MICA_DECLARE_OP(tile);
+MICA_DECLARE_OP(transpose);
+MICA_DECLARE_OP(unsqueeze);
+
+namespace {
+
+// Only when everything about the type is known to stay: equal expressions are equal dimensions.
+Value* same_type(const Match& m, Builder&) {
+  Value* x = m["x"];
+  return x->type.shape.known() && x->type == m.root->outputs[0]->type ? x : nullptr;
+}
+
+Value* just_x(const Match& m, Builder&) { return m["x"]; }
+
+Value* noop_slice(const Match& m, Builder& build) {
+  for (Value* v : {m["starts"], m["ends"]})
+    if (!v || !v->contents()) return nullptr;
+  if (Value* steps = m["steps"]; steps && !contents::is_number(steps, 1)) return nullptr;
+  return same_type(m, build);   // positive unit steps that keep every size keep every element
+}
+
+Ints full_order(const Node& node, int rank) {
+  const auto& perm = node.attributes<Transpose>().perm;
+  if (!perm.empty()) return perm;
+  Ints reversed;
+  for (int i = rank; i-- > 0;) reversed.push(i);
+  return reversed;
+}
+
+Value* merge_transposes(const Match& m, Builder& build) {
+  const int rank = m["x"]->type.shape.rank;
+  if (rank < 0) return nullptr;
+  const Ints inner = full_order(m.node("inner"), rank), outer = full_order(*m.root, rank);
+  if (static_cast<int>(inner.size()) != rank || inner.size() != outer.size()) return nullptr;
+  Transpose both;
+  for (size_t i = 0; i < outer.size(); ++i) both.perm.push(inner[static_cast<size_t>(outer[i] < 0 ? outer[i] + rank : outer[i])]);
+  return build.one(op_transpose, both, {m["x"]});
+}
+
+Value* noop_transpose(const Match& m, Builder&) {
+  const int rank = m["x"]->type.shape.rank;
+  if (rank < 0) return nullptr;
+  const Ints order = full_order(*m.root, rank);
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order[i] != static_cast<int64_t>(i)) return nullptr;
+  return m["x"];
+}
+
+// The last shape is what counts, unless it takes dimensions over from the shape between.
+Value* merge_reshapes(const Match& m, Builder& build) {
+  if (!m.root->outputs[0]->type.shape.known() || !m["x"]->type.shape.known()) return nullptr;
+  const Value* shape = m["shape"];
+  if (!shape->has_values) return nullptr;
+  for (Dim d : shape->values)
+    if (!d.is_fixed() || d.is(0)) return nullptr;
+  return build.one(op_reshape, m.root->attributes<Reshape>(), {m["x"], m["shape"]});
+}
+
+// Squeeze, unsqueeze and flatten of a shape that is known are reshapes; one form lets reshapes meet.
+Value* as_reshape(const Match& m, Builder& build) {
+  const Shape& shape = m.root->outputs[0]->type.shape;
+  if (!shape.fixed() || !m["x"]->type.is_tensor() || m["x"]->type.dtype == DType::kString) return nullptr;
+  std::vector<int64_t> dims;
+  for (Dim d : shape.span()) dims.push_back(d.value());
+  return build.one(op_reshape, Reshape{.allow_zero = true}, {m["x"], build.ints(dims)});
+}
+
+template <int number>
+Value* neutral(const Match& m, Builder&) {
+  Value* x = m["x"];
+  if (!contents::is_number(m["c"], number) && !(number == 0 && contents::uniform(m["c"]) == 0.0)) return nullptr;
+  return x->type.shape.known() && x->type == m.root->outputs[0]->type ? x : nullptr;
+}
+
+std::vector<Rule> make() {
+  return {
+      {"remove-identity", "identity(x) → x", is(op_identity, {any("x")}), just_x},
+      {"remove-copy", "copy(x) → x", is(op_copy, {any("x")}), just_x},
+      {"remove-noop-cast", "cast(x) to its own type → x", is(op_cast, {any("x")}), same_type},
+      {"remove-noop-reshape", "reshape(x) to its own shape → x", is(op_reshape, {any("x"), any("shape")}), same_type},
+      {"remove-noop-expand", "expand(x) to its own shape → x", is(op_expand, {any("x"), any("shape")}), same_type},
+      {"remove-noop-tile", "tile(x) once → x", is(op_tile, {any("x"), constant("repeats")}), same_type},
+      {"remove-noop-slice", "slice(x) of everything → x", is(op_slice, {any("x"), any("starts"), any("ends"), maybe("axes"), maybe("steps")}), noop_slice},
+      {"remove-noop-slice-without-steps", "slice(x) of everything → x", is(op_slice, {any("x"), any("starts"), any("ends")}).rest(),
+       [](const Match& m, Builder& build) -> Value* { return m.root->inputs.size() > 4 ? nullptr : noop_slice(m, build); }},
+      {"remove-noop-pad", "pad(x) by zeros → x", is(op_pad, {any("x"), constant("pads")}).rest(),
+       [](const Match& m, Builder&) -> Value* { return contents::uniform(m["pads"]) == 0.0 ? m["x"] : nullptr; }},
+      {"remove-single-concat", "concat(x) → x", is(op_concat, {any("x")}), just_x},
+      {"remove-noop-transpose", "transpose(x) in order → x", is(op_transpose, {any("x")}), noop_transpose},
+      {"merge-transposes", "transpose(transpose(x, p), q) → transpose(x, p∘q)", is(op_transpose, {is(op_transpose, {any("x")}).as("inner")}), merge_transposes},
+      {"merge-reshapes", "reshape(reshape(x)) → reshape(x)", is(op_reshape, {is(op_reshape, {any("x"), any("between")}), any("shape")}), merge_reshapes},
+      {"squeeze-is-reshape", "squeeze(x) → reshape(x)", is(op_squeeze, {any("x")}).rest(), as_reshape},
+      {"unsqueeze-is-reshape", "unsqueeze(x) → reshape(x)", is(op_unsqueeze, {any("x"), any("axes")}), as_reshape},
+      {"flatten-is-reshape", "flatten(x) → reshape(x)", is(op_flatten, {any("x")}), as_reshape},
+      {"add-zero", "x + 0 → x", is(op_add, {any("x"), constant("c")}).either(), neutral<0>},
+      {"sub-zero", "x - 0 → x", is(op_sub, {any("x"), constant("c")}), neutral<0>},
+      {"mul-one", "x · 1 → x", is(op_mul, {any("x"), constant("c")}).either(), neutral<1>},
+      {"div-one", "x / 1 → x", is(op_div, {any("x"), constant("c")}), neutral<1>},
+  };
+}
+
+}  // namespace
+
+MICA_RULES(cleanup) = {.rank = 0, .make = make};
+
+}  // namespace mica

@@ -1,0 +1,60 @@
+// Numbers in constants, for rules that compute with weights.
+#pragma once
+#include <cmath>
+#include <optional>
+
+#include "ir/builder.h"
+
+namespace mica::contents {
+
+inline std::vector<double> numbers(const Value& value) {
+  const Elements elements(value.constant->view);
+  std::vector<double> list(static_cast<size_t>(value.constant->view.count()));
+  for (size_t i = 0; i < list.size(); ++i) list[i] = elements.number(static_cast<int64_t>(i));
+  return list;
+}
+
+inline std::vector<int64_t> dims_of(const Value& value) {
+  std::vector<int64_t> dims;
+  for (Dim d : value.type.shape.span()) dims.push_back(d.value());
+  return dims;
+}
+
+// A constant of `value`'s element type; each number is rounded once.
+inline Value* constant(Builder& build, DType dtype, std::span<const int64_t> dims, std::span<const double> list) {
+  OwnedTensor tensor = value_or_throw(OwnedTensor::make(dtype, dims));
+  const Elements elements(tensor.view());
+  for (size_t i = 0; i < list.size(); ++i) elements.set_number(static_cast<int64_t>(i), list[i]);
+  return build.graph().add_constant(Constant::own(std::move(tensor)));
+}
+
+// The number of a constant whose elements are all the same one.
+inline std::optional<double> uniform(const Value* value) {
+  if (!value || !value->is_constant() || value->constant->view.count() < 1 || value->type.dtype == DType::kString) return {};
+  if (value->constant->view.count() > 4096) return {};
+  const std::vector<double> list = numbers(*value);
+  for (double x : list) if (!(x == list[0])) return {};
+  return list[0];
+}
+inline bool is_number(const Value* value, double wanted) {
+  const auto number = uniform(value);
+  return number && std::fabs(*number - wanted) <= 1e-6 * std::fabs(wanted);
+}
+
+// One number per index of `axis` (of a tensor of `rank` dimensions), whatever the constant's own rank; empty when it varies otherwise.
+// A single number counts for `count` of them.
+inline std::vector<double> along_axis(const Value& value, int rank, int axis, int64_t count) {
+  const Shape& shape = value.type.shape;
+  if (!shape.fixed() || shape.rank > rank) return {};
+  for (int i = 0; i < shape.rank; ++i) {
+    const int at = i + rank - shape.rank;
+    if (!shape[i].is(1) && !(at == axis && shape[i].is(count))) return {};
+  }
+  std::vector<double> list = numbers(value);
+  if (list.size() == 1) list.assign(static_cast<size_t>(count), list[0]);
+  return list.size() == static_cast<size_t>(count) ? list : std::vector<double>();
+}
+
+inline bool is_float(const Value* value) { return value && mica::is_float(value->type.dtype) && value->type.dtype != DType::kF64; }
+
+}  // namespace mica::contents

@@ -1,0 +1,150 @@
+// Affine work around products and convolutions goes into their weights.
+#include "ops/conv/conv.h"
+#include "ops/matmul/gemm.h"
+#include "ops/move/pad.h"
+#include "ops/norm/batch_norm.h"
+#include "passes/declutter/contents.h"
+#include "passes/rewrite.h"
+
+namespace mica {
+
+MICA_DECLARE_OP(add);
+MICA_DECLARE_OP(batch_norm);
+MICA_DECLARE_OP(conv);
+MICA_DECLARE_OP(conv_transpose);
+MICA_DECLARE_OP(gemm);
+MICA_DECLARE_OP(matmul);
+MICA_DECLARE_OP(mul);
+MICA_DECLARE_OP(pad);
+MICA_DECLARE_OP(sub);
+
+namespace {
+
+struct Affine { std::vector<double> scale, shift; };   // y = scale·x + shift, per channel
+
+// Output channels of a convolution's weights [M, C/groups, …].
+int64_t channels_of(const Value& w) { return w.type.shape[0].value(); }
+
+// conv(x, w, b) and then y = s·… + t: conv(x, s·w, s·b + t).
+Value* fold_into_conv(const Node& conv, const Affine& f, Builder& build) {
+  Value* w = conv.inputs[1];
+  const int64_t m = channels_of(*w);
+  std::vector<double> weights = contents::numbers(*w), bias(static_cast<size_t>(m), 0.0);
+  const size_t each = m ? weights.size() / static_cast<size_t>(m) : 0;
+  if (conv.inputs.size() > 2 && conv.inputs[2]) bias = contents::numbers(*conv.inputs[2]);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] *= f.scale[i / each];
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * f.scale[i] + f.shift[i];
+  const int64_t dims[] = {m};
+  Value* folded_w = contents::constant(build, w->type.dtype, contents::dims_of(*w), weights);
+  Value* folded_b = contents::constant(build, w->type.dtype, dims, bias);
+  folded_w->name = w->name;
+  return build.one(op_conv, conv.attributes<Conv>(), {conv.inputs[0], folded_w, folded_b});
+}
+
+bool constant_weights(const Match& m) {
+  const Node& conv = m.node("conv");
+  return contents::is_float(conv.inputs[1]) && (conv.inputs.size() < 3 || !conv.inputs[2] || conv.inputs[2]->is_constant());
+}
+
+Affine affine_of_batch_norm(const Match& m, const Node& node) {
+  const auto scale = contents::numbers(*m["scale"]), bias = contents::numbers(*m["bias"]), mean = contents::numbers(*m["mean"]),
+             variance = contents::numbers(*m["var"]);
+  Affine f;
+  for (size_t i = 0; i < scale.size(); ++i) {
+    f.scale.push_back(scale[i] / std::sqrt(variance[i] + static_cast<double>(node.attributes<BatchNorm>().epsilon)));
+    f.shift.push_back(bias[i] - mean[i] * f.scale.back());
+  }
+  return f;
+}
+
+Value* fold_batch_norm(const Match& m, Builder& build) {
+  if (!constant_weights(m) || m.root->attributes<BatchNorm>().training) return nullptr;
+  const Affine f = affine_of_batch_norm(m, *m.root);
+  if (static_cast<int64_t>(f.scale.size()) != channels_of(*m.node("conv").inputs[1])) return nullptr;
+  return fold_into_conv(m.node("conv"), f, build);
+}
+
+// A batch norm that stands alone is a multiplication and an addition per channel, which fuse with what is around them.
+Value* spell_out_batch_norm(const Match& m, Builder& build) {
+  const Value* x = m["x"];
+  if (m.root->attributes<BatchNorm>().training || x->type.shape.rank < 2 || !contents::is_float(x)) return nullptr;
+  const Affine f = affine_of_batch_norm(m, *m.root);
+  std::vector<int64_t> dims(static_cast<size_t>(x->type.shape.rank) - 1, 1);
+  dims[0] = static_cast<int64_t>(f.scale.size());
+  Value* scaled = build.one(op_mul, {m["x"], contents::constant(build, x->type.dtype, dims, f.scale)});
+  return build.one(op_add, {scaled, contents::constant(build, x->type.dtype, dims, f.shift)});
+}
+
+enum class Arithmetic { kMul, kAdd, kSub };
+template <Arithmetic kind>
+Value* fold_arithmetic(const Match& m, Builder& build) {
+  const Node& conv = m.node("conv");
+  const Shape& out = m.root->outputs[0]->type.shape;
+  if (!constant_weights(m) || !out.known() || !(m.root->outputs[0]->type == conv.outputs[0]->type)) return nullptr;
+  const int64_t count = channels_of(*conv.inputs[1]);
+  const std::vector<double> list = contents::along_axis(*m["c"], out.rank, 1, count);
+  if (list.empty()) return nullptr;
+  Affine f{std::vector<double>(list.size(), 1.0), std::vector<double>(list.size(), 0.0)};
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (kind == Arithmetic::kMul) f.scale[i] = list[i];
+    if (kind == Arithmetic::kAdd) f.shift[i] = list[i];
+    if (kind == Arithmetic::kSub) f.shift[i] = -list[i];
+  }
+  return fold_into_conv(conv, f, build);
+}
+
+Value* fold_pad(const Match& m, Builder& build) {
+  const Node& pad = m.node("pad");
+  const int rank = m["x"]->type.shape.rank;
+  if (rank < 3 || pad.attributes<Pad>().mode != PadMode::kConstant || (pad.inputs.size() > 3 && pad.inputs[3])) return nullptr;
+  if (pad.inputs.size() > 2 && pad.inputs[2] && contents::uniform(pad.inputs[2]) != 0.0) return nullptr;
+  Conv conv = m.root->attributes<Conv>();
+  if (conv.auto_pad != AutoPad::kNotSet) return nullptr;
+  const std::vector<double> pads = contents::numbers(*m["pads"]);
+  if (static_cast<int>(pads.size()) != 2 * rank) return nullptr;
+  const auto spatial = static_cast<size_t>(rank - 2);
+  Ints sums;
+  for (size_t i = 0; i < 2 * spatial; ++i) {
+    const size_t at = i < spatial ? i + 2 : i - spatial + static_cast<size_t>(rank) + 2;
+    if (pads[at] < 0) return nullptr;
+    sums.push(conv.pads.get(i, 0) + static_cast<int64_t>(pads[at]));
+  }
+  for (size_t at : {size_t{0}, size_t{1}, static_cast<size_t>(rank), static_cast<size_t>(rank) + 1})
+    if (pads[at] != 0) return nullptr;
+  conv.pads = sums;
+  Values inputs = m.root->inputs;
+  inputs[0] = m["x"];
+  return build.one(op_conv, conv, inputs);
+}
+
+// matmul(x, w) + b of a matrix x: one product with a bias.
+Value* bias_into_gemm(const Match& m, Builder& build) {
+  const Value *x = m["x"], *w = m["w"], *out = m.root->outputs[0];
+  if (x->type.shape.rank != 2 || w->type.shape.rank != 2 || !contents::is_float(x) || !(out->type == m["product"]->type)) return nullptr;
+  if (!w->type.shape[1].is_fixed()) return nullptr;
+  const std::vector<double> bias = contents::along_axis(*m["b"], 2, 1, w->type.shape[1].value());
+  if (bias.empty()) return nullptr;
+  const int64_t dims[] = {static_cast<int64_t>(bias.size())};
+  return build.one(op_gemm, Gemm{}, {m["x"], m["w"], contents::constant(build, x->type.dtype, dims, bias)});
+}
+
+std::vector<Rule> make() {
+  const auto conv = [] { return is(op_conv, {any("input"), constant("w")}).rest().once().as("conv"); };
+  const auto norm = [](Pattern x) { return is(op_batch_norm, {std::move(x), constant("scale"), constant("bias"), constant("mean"), constant("var")}); };
+  return {
+      {"fold-batch-norm-into-conv", "batch_norm(conv(x, w, b)) → conv(x, s·w, s·b + t)", norm(conv()), fold_batch_norm},
+      {"spell-out-batch-norm", "batch_norm(x) → x·s + t", norm(any("x")), spell_out_batch_norm},
+      {"fold-mul-into-conv", "conv(x, w, b)·s → conv(x, s·w, s·b)", is(op_mul, {conv(), constant("c")}).either(), fold_arithmetic<Arithmetic::kMul>},
+      {"fold-add-into-conv", "conv(x, w, b) + t → conv(x, w, b + t)", is(op_add, {conv(), constant("c")}).either(), fold_arithmetic<Arithmetic::kAdd>},
+      {"fold-sub-into-conv", "conv(x, w, b) - t → conv(x, w, b - t)", is(op_sub, {conv(), constant("c")}), fold_arithmetic<Arithmetic::kSub>},
+      {"fold-pad-into-conv", "conv(pad(x)) → conv(x)", is(op_conv, {is(op_pad, {any("x"), constant("pads")}).rest().once().as("pad"), any("w")}).rest(), fold_pad},
+      {"fold-bias-into-gemm", "matmul(x, w) + b → gemm(x, w, b)",
+       is(op_add, {is(op_matmul, {any("x"), any("w")}).once().as("product"), constant("b")}).either(), bias_into_gemm},
+  };
+}
+
+}  // namespace
+
+MICA_RULES(weights) = {.rank = 10, .make = make};
+
+}  // namespace mica
