@@ -16,6 +16,12 @@ struct Source {
   std::string folder;                  // where external data of a model in memory lies; empty: external data is refused
 };
 
+// The folder that a file stands in.
+inline std::string folder_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
 struct ImportOptions {
   // Sizes for inputs, by name: one number per axis, -1 keeps the axis as the model has it. A named dimension that gets a number
   // has it in every input.

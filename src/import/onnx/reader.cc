@@ -70,11 +70,6 @@ std::unique_ptr<pb::Model> parse(Bytes bytes) {
   return model;
 }
 
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 }  // namespace
 
 Opsets read_opsets(const google::protobuf::RepeatedPtrField<pb::OperatorSet>& list) {
