@@ -66,6 +66,7 @@ class DimTable {
   Dim product(std::span<const Dim> dims);
 
   bool is_symbol(Dim d) const;
+  size_t expressions() const { return nodes_.size(); }  // ids of expressions are smaller
   size_t symbols() const { return symbols_.size(); }
   const SymbolInfo& symbol_info(size_t index) const { return symbols_[index]; }
   SymbolInfo& symbol_info(size_t index) { return symbols_[index]; }
