@@ -37,11 +37,11 @@ Status check_window(const WindowSpec& spec, int spatial) {
   return check_list(spec.pads, 2 * spatial, 0, "pads");
 }
 
-Result<Dim> window_count(const WindowSpec& spec, int axis, int spatial, Dim in, Dim kernel, DimTable& dims) {
-  const Axis a = axis_of(spec, axis, spatial);
+Result<Dim> window_count(const WindowSpec& spec, SpatialAxis axis, Dim in, Dim kernel, DimTable& dims) {
+  const Axis a = axis_of(spec, axis.index, axis.count);
   if (kernel.is_fixed())
     MICA_CHECK(kernel.value() > 0 && kernel.value() <= kLargest, kBadShape,
-               "the window's size along spatial axis {} is {}", axis, kernel.value());
+               "the window's size along spatial axis {} is {}", axis.index, kernel.value());
   if (is_same(spec.auto_pad)) return dims.ceil_div(in, a.stride);
   const Dim extent = dims.add(dims.mul(dims.sub(kernel, 1), a.dilation), 1);
   const Dim padded = dims.add(in, a.pad_begin + a.pad_end);
@@ -49,7 +49,7 @@ Result<Dim> window_count(const WindowSpec& spec, int axis, int spatial, Dim in, 
   if (room.is_fixed())
     MICA_CHECK(room.value() >= 0, kBadShape,
                "a window that spans {} does not fit the padded input of {} along spatial axis {}",
-               extent.is_fixed() ? extent.value() : -1, padded.is_fixed() ? padded.value() : -1, axis);
+               extent.is_fixed() ? extent.value() : -1, padded.is_fixed() ? padded.value() : -1, axis.index);
   if (!spec.ceil_mode) return dims.add(dims.floor_div(room, a.stride), 1);
   Dim count = dims.add(dims.ceil_div(room, a.stride), 1);
   // A window that begins beyond the input and the padding before it would see no element. It can only exist when it
@@ -93,7 +93,7 @@ Result<Window> fixed_window(const WindowSpec& spec, std::span<const int64_t> in,
     w.dilation[k] = a.dilation;
     w.pad_begin[k] = a.pad_begin;
     w.pad_end[k] = a.pad_end;
-    MICA_TRY(Dim count, window_count(spec, i, spatial, in[k], kernel[k], none));
+    MICA_TRY(Dim count, window_count(spec, {i, spatial}, in[k], kernel[k], none));
     w.out[k] = count.value();
     if (!is_same(spec.auto_pad)) continue;
     const int64_t extent = (kernel[k] - 1) * a.dilation + 1;

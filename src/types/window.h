@@ -23,10 +23,15 @@ struct WindowSpec {
 // Errors: kBadAttribute.
 Status check_window(const WindowSpec& spec, int spatial);
 
+// One of `count` spatial axes.
+struct SpatialAxis {
+  int index, count;
+};
+
 // The number of windows along `axis`: floor((in + pads - extent) / stride) + 1, where extent = (kernel - 1) * dilation
 // + 1; rounded up in ceil mode, without windows that would begin in the padding at the end; ceil(in / stride) with
 // `same`. Errors: kBadShape when the window is larger than the padded input.
-Result<Dim> window_count(const WindowSpec& spec, int axis, int spatial, Dim in, Dim kernel, DimTable& dims);
+Result<Dim> window_count(const WindowSpec& spec, SpatialAxis axis, Dim in, Dim kernel, DimTable& dims);
 
 // All numbers of a window over fixed dimensions.
 struct Window {

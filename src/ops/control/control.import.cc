@@ -1,6 +1,6 @@
 // If, Loop and Scan. Their regions are closed: what they use from outside follows the node's own operands.
 #include "ops/control/loop.h"
-#include "ops/control/regions.h"
+#include "ops/control/regions.import.h"
 #include "ops/control/scan.h"
 
 namespace mica {
@@ -36,7 +36,7 @@ Values import_loop(const SourceNode& node, Builder& build) {
   for (size_t i = 2; i < inputs.size(); ++i) types.push_back(node.input(i)->type);
   Values captures;
   std::vector<std::unique_ptr<Graph>> regions;
-  regions.push_back(region::carried_region(node, "body", types, {2, 1, static_cast<int>(attributes.carried)}, captures, build.dims()));
+  regions.push_back(region::carried_region(node, build.dims(), types, {2, 1, static_cast<int>(attributes.carried)}, captures));
   if (regions[0]->outputs.size() < static_cast<size_t>(node.outputs()) + 1)
     fail(Code::kBadModel, "the body of Loop has {} outputs, expected {}", regions[0]->outputs.size(), node.outputs() + 1);
   inputs.insert(inputs.end(), captures.begin(), captures.end());
@@ -78,7 +78,7 @@ Values import_scan(const SourceNode& node, Builder& build) {
   }
   Values captures;
   std::vector<std::unique_ptr<Graph>> regions;
-  regions.push_back(region::carried_region(node, "body", types, {0, 0, static_cast<int>(attributes.states)}, captures, build.dims()));
+  regions.push_back(region::carried_region(node, build.dims(), types, {0, 0, static_cast<int>(attributes.states)}, captures));
   if (regions[0]->outputs.size() < static_cast<size_t>(node.outputs()))
     fail(Code::kBadModel, "the body of Scan has {} outputs, expected {}", regions[0]->outputs.size(), node.outputs());
   inputs.insert(inputs.end(), captures.begin(), captures.end());

@@ -50,7 +50,7 @@ inline Result<Shape> output_shape(InferScope& scope, const Conv& a, int x_input,
                w[0].value(), a.groups);
   out[1] = w[0];
   for (int i = 0; i < spatial; ++i) {
-    MICA_TRY(out[i + 2], window_count(a.window(), i, spatial, x[i + 2], w[i + 2], scope.dims()));
+    MICA_TRY(out[i + 2], window_count(a.window(), {i, spatial}, x[i + 2], w[i + 2], scope.dims()));
   }
   return out;
 }

@@ -47,7 +47,7 @@ Status infer(InferScope& scope) {
                  a.groups);
     out[1] = scope.dims().mul(w[1], a.groups);
     for (int i = 0; i < spatial; ++i) {
-      out[i + 2] = conv::transposed_axis(a, i, spatial, x[i + 2], w[i + 2], scope.dims()).out;
+      out[i + 2] = conv::transposed_axis(a, {i, spatial}, x[i + 2], w[i + 2], scope.dims()).out;
       if (out[i + 2].is_fixed())
         MICA_CHECK(out[i + 2].value() >= 0, kBadShape, "the output would have {} elements along spatial axis {}",
                    out[i + 2].value(), i);
@@ -80,7 +80,7 @@ Result<Sizes> sizes_of(const ConvTranspose& a, const TensorView& x, const Tensor
   DimTable none;
   for (int i = 0; i < spatial; ++i) {
     const auto k = static_cast<size_t>(i);
-    const conv::TransposedAxis axis = conv::transposed_axis(a, i, spatial, x.dim(i + 2), w.dim(i + 2), none);
+    const conv::TransposedAxis axis = conv::transposed_axis(a, {i, spatial}, x.dim(i + 2), w.dim(i + 2), none);
     MICA_CHECK(axis.out.value() >= 0, kBadShape, "the output would have {} elements along spatial axis {}",
                axis.out.value(), i);
     s.dims[k + 2] = s.window.in[k] = axis.out.value();

@@ -29,16 +29,15 @@ struct TransposedAxis {
   Dim out;
   Dim cut;
 };
-inline TransposedAxis transposed_axis(const ConvTranspose& a, int axis, int spatial, Dim in, Dim kernel,
-                                      DimTable& dims) {
-  const auto i = static_cast<size_t>(axis);
+inline TransposedAxis transposed_axis(const ConvTranspose& a, SpatialAxis axis, Dim in, Dim kernel, DimTable& dims) {
+  const auto i = static_cast<size_t>(axis.index);
   const int64_t stride = a.strides.get(i, 1);
   const Dim extent = dims.add(dims.mul(dims.sub(kernel, 1), a.dilations.get(i, 1)), 1);
   const Dim full = dims.add(dims.add(dims.mul(dims.sub(in, 1), stride), extent), a.output_padding.get(i, 0));
   const bool same = a.auto_pad == AutoPad::kSameUpper || a.auto_pad == AutoPad::kSameLower;
   if (a.output_shape.empty() && !same) {
     const bool pads = a.auto_pad == AutoPad::kNotSet;
-    const int64_t begin = pads ? a.pads.get(i, 0) : 0, end = pads ? a.pads.get(i + static_cast<size_t>(spatial), 0) : 0;
+    const int64_t begin = pads ? a.pads.get(i, 0) : 0, end = pads ? a.pads.get(i + static_cast<size_t>(axis.count), 0) : 0;
     return {dims.sub(full, begin + end), begin};
   }
   const Dim out = a.output_shape.empty() ? dims.mul(in, stride) : Dim(a.output_shape[i]);

@@ -41,7 +41,7 @@ Status infer(InferScope& scope) {
   out[0] = x[0];
   out[1] = w[0];
   for (int i = 0; i < spatial; ++i) {
-    MICA_TRY(out[i + 2], window_count(a.window(), i, spatial, x[i + 2], w[i + 2], scope.dims()));
+    MICA_TRY(out[i + 2], window_count(a.window(), {i, spatial}, x[i + 2], w[i + 2], scope.dims()));
   }
   scope.out(0, scope.dtype(kX), out);
   return {};

@@ -49,9 +49,14 @@ Result<Items> items_of(RunScope& scope, const Unique& attributes, int& axis) {
   return items;
 }
 
-// Groups equal items: `first[g]` is where group g occurs first, `count[g]` how often, `group[i]` the group of item i. Scratch
-// holds 2·count numbers. Returns the number of groups.
-int64_t group_items(const Items& items, bool sorted, int64_t* first, int64_t* count, int64_t* group, int64_t* scratch) {
+// `first[g]` is where group g occurs first, `count[g]` how often, `group[i]` the group of item i.
+struct Groups {
+  int64_t *first, *count, *group;
+};
+
+// Groups equal items; each list has room for one number an item, scratch for two. Returns the number of groups.
+int64_t group_items(const Items& items, bool sorted, const Groups& into, int64_t* scratch) {
+  const auto [first, count, group] = into;
   int64_t *order = scratch, *rank = scratch + items.count;
   const int64_t n = items.count;
   for (int64_t i = 0; i < n; ++i) order[i] = i;
@@ -83,7 +88,7 @@ Status reference(RunScope& scope) {
   MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(items.count) * 5 * sizeof(int64_t)));
   auto* first = static_cast<int64_t*>(memory);
   int64_t *count = first + items.count, *group = count + items.count, *scratch = group + items.count;
-  const int64_t groups = group_items(items, attributes.sorted, first, count, group, scratch);
+  const int64_t groups = group_items(items, attributes.sorted, {first, count, group}, scratch);
   const int64_t* lists[] = {nullptr, first, group, count};
   for (int i = 1; i < 4; ++i) {
     if (!scope.wants(i)) continue;

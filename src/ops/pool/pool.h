@@ -63,7 +63,7 @@ inline Result<Shape> output_shape(InferScope& scope, const Pool& a) {
   Shape out = x;
   for (int i = 0; i < spatial; ++i) {
     MICA_TRY(out[i + 2],
-             window_count(a.window(), i, spatial, x[i + 2], a.kernel[static_cast<size_t>(i)], scope.dims()));
+             window_count(a.window(), {i, spatial}, x[i + 2], a.kernel[static_cast<size_t>(i)], scope.dims()));
   }
   return out;
 }

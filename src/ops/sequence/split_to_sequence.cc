@@ -27,9 +27,8 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// Appends elements begin … begin + length of the axis as one item.
-Status append_part(RunScope& scope, Object& out, int axis, int64_t begin, int64_t length, bool keep) {
-  TensorView part = slice_axis(scope.in(0), axis, begin, length);
+// Appends a part along the axis as one item, without the axis unless `keep`.
+Status append_part(Object& out, TensorView part, int axis, bool keep) {
   if (!keep) {
     for (int i = axis; i + 1 < part.rank; ++i) {
       part.dims[static_cast<size_t>(i)] = part.dims[static_cast<size_t>(i + 1)];
@@ -54,14 +53,15 @@ Status reference(RunScope& scope) {
     if (scope.has(1)) { MICA_TRY(size, read_int(scope.in(1), "split")); }
     MICA_CHECK(size > 0, kBadValue, "parts of {} elements", size);
     for (int64_t at = 0; at < whole; at += std::min(size, whole - at))
-      MICA_TRY_STATUS(append_part(scope, out, axis, at, std::min(size, whole - at), scope.has(1) || attributes.keepdims));
+      MICA_TRY_STATUS(append_part(out, slice_axis(in, axis, at, std::min(size, whole - at)), axis,
+                                  scope.has(1) || attributes.keepdims));
   } else {
     MICA_CHECK(scope.in(1).rank == 1 && is_integer(scope.in(1).dtype), kBadShape, "split must be one size or a list of sizes");
     int64_t at = 0;
     for (int64_t i = 0; i < scope.in(1).count(); ++i) {
       const int64_t size = Elements(scope.in(1)).integer(i);
       MICA_CHECK(size >= 0 && size <= whole - at, kBadValue, "part {} of {} elements does not fit into an axis of {}", i, size, whole);
-      MICA_TRY_STATUS(append_part(scope, out, axis, at, size, true));
+      MICA_TRY_STATUS(append_part(out, slice_axis(in, axis, at, size), axis, true));
       at += size;
     }
     MICA_CHECK(at == whole, kBadValue, "parts of {} elements do not add up to the axis's {}", at, whole);

@@ -24,14 +24,14 @@ inline void take_captures(Graph& body, size_t formal, const Values& own, const V
   }
 }
 
-// Builds region `key` with inputs of `types`, of which those from `first` on are carried and come out again from `first_result`
+// Builds the region `body` with inputs of `types`, of which those from `first` on are carried and come out again from `first_result`
 // on. They are widened until what comes out is among them.
-inline std::unique_ptr<Graph> carried_region(const SourceNode& node, std::string_view key, std::vector<Type>& types, const Carried& carried,
-                                             Values& captures, DimTable& dims) {
+inline std::unique_ptr<Graph> carried_region(const SourceNode& node, DimTable& dims, std::vector<Type>& types,
+                                             const Carried& carried, Values& captures) {
   std::vector<uint32_t> open(static_cast<size_t>(carried.count));
   for (int turn = 0; turn < kMaxRank + 2; ++turn) {
     captures.clear();
-    auto body = node.region(node, key, types, captures);
+    auto body = node.region(node, "body", types, captures);
     if (body->outputs.size() < static_cast<size_t>(carried.first_result + carried.count))
       fail(Code::kBadModel, "the body of {} has {} outputs, expected {} or more", node.op, body->outputs.size(), carried.first_result + carried.count);
     bool changed = false;
