@@ -182,6 +182,41 @@ TEST_P(Conv, NotANumberStaysWhereItsWindowsAre) {
   }
 }
 
+TEST_P(Conv, EveryFinishedRectangleIsShownOnce) {
+  struct Seen {
+    int64_t channels;
+    std::vector<int> count;
+  };
+  const auto finish = [](const void* context, float* c, int64_t stride, int64_t row, int64_t column, int64_t rows,
+                         int64_t columns) {
+    Seen& seen = *const_cast<Seen*>(static_cast<const Seen*>(context));
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        ++seen.count[(row + i) * seen.channels + column + j];
+        c[i * stride + j] = static_cast<float>((row + i) * seen.channels + column + j);
+      }
+  };
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4x4})
+    for (int64_t groups : {1, 2, 20})
+      for (Activation kind : {Activation::kClip, Activation::kTanh}) {
+        ConvCase c = make(9, 20, 20, 3, 1, 1, 1);
+        c.p.groups = groups;
+        c.finish(0, 3);
+        if (!conv_fits(c.p, algorithm)) continue;
+        const int64_t pixels = c.p.images * c.p.out[1] * c.p.out[2];
+        Seen seen{20, std::vector<int>(pixels * 20)};
+        c.epilogue = {.activation = kind, .a = -1, .b = 1, .finish = finish, .finish_context = &seen};
+        c.run(GetParam(), algorithm, {.threads = 3}, 1);
+        for (int64_t i = 0; i < pixels * 20; ++i) {
+          const int64_t pixel = i / 20, line = pixel / c.p.out[2], image = line / c.p.out[1];
+          const int64_t at = image * c.p.out_view.image + line % c.p.out[1] * c.p.out_view.row +
+                             pixel % c.p.out[2] * c.p.out_view.pixel + i % 20;
+          ASSERT_EQ(seen.count[i], 1) << i;
+          ASSERT_EQ(c.y[at], static_cast<float>(i));
+        }
+      }
+}
+
 TEST(ConvChoice, SuitsTheProblem) {
   const auto algorithm = [](int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
     ConvCase c = make(size, in, out, kernel, stride, 1, kernel / 2);

@@ -65,4 +65,26 @@ int main(int argc, char** argv) {
     std::printf("%6ld %5ld %5ld %8.1f us %6.1f GFLOP/s %5.1f %% of %.0f\n", m, n, k, t * 1e6, flops / t / 1e9,
                 100 * flops / t / peak, peak / 1e9);
   }
+  // Attention: queries by keys, and weights by values, of three heads.
+  for (bool scores : {true, false}) {
+    const int64_t length = 197, width = 64, heads = 3, m = length, n = scores ? length : width,
+                  k = scores ? width : length;
+    AlignedFloats a(heads * m * 256), b(heads * length * 256), c(heads * m * n);
+    GemmArgs args;
+    args.problem = {.m = m,
+                    .n = n,
+                    .k = k,
+                    .batch = {1, heads},
+                    .b_form = scores ? mica::MatrixForm::kTransposed : mica::MatrixForm::kRows};
+    args.choice = choose_gemm(args.problem, isa, {.l2_bytes = 2 << 20});
+    args.a = a.data(), args.a_stride = scores ? 192 : length, args.a_batch[1] = scores ? width : m * length;
+    args.b = b.data(), args.b_stride = 192, args.b_batch[1] = width;
+    args.c = c.data(), args.c_stride = n, args.c_batch[1] = m * n;
+    args.alpha = scores ? 0.125f : 1.0f;
+    AlignedFloats scratch(args.choice.scratch_floats);
+    const double t = least_time([&] { kernels.run(args, 0, args.choice.tasks, scratch.data()); }, 500);
+    char text[256];
+    text[print(args.problem, args.choice, text, sizeof text)] = 0;
+    std::printf("attention %8.1f us %6.1f GFLOP/s %s\n", t * 1e6, 2.0 * heads * m * n * k / t / 1e9, text);
+  }
 }

@@ -70,6 +70,8 @@ __attribute__((noinline)) void tile(const RowBlock& block, const TilePlace& at, 
       F32 row[V];
       MICA_UNROLL for (int p = 0; p < P; ++p) MICA_UNROLL for (int j = 0; j < kPanelVectors; ++j)
           row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
+      // Few rows stream the panels from memory: each is fetched 4 KiB ahead.
+      if constexpr (R <= 3) MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + 64 * kPanel);
       b += kPanel;
       MICA_UNROLL for (int i = 0; i < R; ++i) {
         const F32 value = set1(a[i * a_stride + k]);
