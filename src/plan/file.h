@@ -11,7 +11,11 @@ namespace mica {
 inline constexpr uint32_t kFileVersion = 1;
 inline constexpr uint64_t kKnownFeatures = 0;             // bits of features that a reader has to know, of those that exist
 inline constexpr size_t kSectionAlign = 64;
-inline constexpr size_t kLargeAlign = size_t{2} << 20;    // of a weights section of that size and more: huge pages
+// Weights begin at a page, and large ones at a huge page: at these sizes the gap before them stays below a sixteenth.
+inline constexpr size_t kPageAlign = 4096, kHugeAlign = size_t{2} << 20;
+constexpr size_t weights_align(uint64_t bytes) {
+  return bytes >= 16 * kHugeAlign ? kHugeAlign : bytes >= 16 * kPageAlign ? kPageAlign : kSectionAlign;
+}
 
 // Four letters; the first stands in the lowest byte.
 constexpr uint32_t section_id(const char (&letters)[5]) {

@@ -17,7 +17,8 @@ inline constexpr uint32_t kMaxFunctions = 1u << 16;
 inline constexpr uint32_t kMaxValues = 1u << 24;          // of one function
 inline constexpr uint32_t kMaxStages = 1u << 22;          // of one function
 inline constexpr uint32_t kMaxOperands = 1u << 16;        // of one stage, and ports of one function
-inline constexpr uint32_t kMaxCallDepth = 64;             // functions within functions
+inline constexpr uint32_t kMaxPlanDepth = 64;             // functions within functions
+inline constexpr uint64_t kMaxNestedStages = 1u << 24;   // of a function and those it calls, counted at each call
 inline constexpr uint32_t kMaxSections = 64;
 
 }  // namespace mica

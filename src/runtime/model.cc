@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "kernels/pack/form.h"
+
 namespace mica {
 
 Result<Model*> Model::create(Context& context, Plan plan, void* keep, void (*release)(void*)) {
@@ -30,37 +32,71 @@ void Model::drop() {
   deallocate(this);
 }
 
+namespace {
+
+// Holds a mutex while it lives.
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~Lock() { pthread_mutex_unlock(&mutex_); }
+  Lock(const Lock&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+};
+
+struct ConstantDims {
+  int64_t list[kMaxRank];
+  int rank;
+  explicit ConstantDims(const PlanConstant& constant) : rank(constant.shape.rank) {
+    for (int i = 0; i < rank; ++i) list[i] = constant.shape[i].value();
+  }
+  std::span<const int64_t> span() const { return {list, static_cast<size_t>(rank)}; }
+};
+
+}  // namespace
+
+const void* Model::find_packed(uint32_t index, const PackKey& key) const {
+  for (const Packed& packed : packed_)
+    if (packed.constant == index && packed.key == key) return packed.data;
+  return nullptr;
+}
+
+// Takes `data`.
+Result<const void*> Model::keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes) {
+  if (Status status = packed_.push_back({index, key, data}); !status.ok()) {
+    deallocate(data);
+    return status.take_error();
+  }
+  packed_bytes_ += bytes;
+  return static_cast<const void*>(data);
+}
+
 Result<const void*> Model::packed(uint32_t index, const PackRequest& request) {
   const PlanConstant& constant = plan_.constants[index];
   if (constant.packing == request.key) return constant.data;
   MICA_TRY(const void* plain_data, plain(index));
-  pthread_mutex_lock(&mutex_);
-  const void* found = nullptr;
-  for (const Packed& packed : packed_)
-    if (packed.constant == index && packed.key == request.key) found = packed.data;
-  Status status;
-  if (!found) {
-    void* data = allocate(request.bytes, kCacheLine);
-    if (data) {
-      int64_t dims[kMaxRank];
-      for (int i = 0; i < constant.shape.rank; ++i) dims[i] = constant.shape[i].value();
-      request.pack(dense_view(const_cast<void*>(plain_data), constant.dtype, {dims, static_cast<size_t>(constant.shape.rank)}), data, request.context);
-      status = packed_.push_back({index, request.key, data});
-      if (!status.ok()) deallocate(data); else packed_bytes_ += request.bytes;
-    } else {
-      status = out_of_memory();
-    }
-    found = data;
-  }
-  pthread_mutex_unlock(&mutex_);
-  if (!status.ok()) return status.take_error();
-  return found;
+  Lock lock(mutex_);
+  if (const void* found = find_packed(index, request.key)) return found;
+  void* data = allocate(request.bytes, kCacheLine);
+  if (!data) return out_of_memory();
+  request.pack(dense_view(const_cast<void*>(plain_data), constant.dtype, ConstantDims(constant).span()), data, request.context);
+  return keep_packed(index, request.key, data, request.bytes);
 }
 
+// The file's packed forms are all of f32; `validate` has checked that key, shape and size agree.
 Result<const void*> Model::plain(uint32_t index) {
   const PlanConstant& constant = plan_.constants[index];
-  MICA_CHECK(constant.packing.kind == 0, kInternal, "constant {} is stored packed and has no plain form here", index);
-  return constant.data;
+  if (constant.packing.kind == 0) return constant.data;
+  Lock lock(mutex_);
+  if (const void* found = find_packed(index, PackKey())) return found;
+  const ConstantDims dims(constant);
+  MICA_CHECK(packed_floats(constant.packing, dims.span()) >= 0, kInternal, "constant {} has a packed form that cannot be undone", index);
+  const auto bytes = static_cast<size_t>(dense_bytes(constant.dtype, dims.span()));
+  void* data = allocate(bytes, kCacheLine);
+  if (!data) return out_of_memory();
+  unpack_by_key(constant.packing, dims.span(), static_cast<const float*>(constant.data), static_cast<float*>(data));
+  return keep_packed(index, PackKey(), data, bytes);
 }
 
 }  // namespace mica

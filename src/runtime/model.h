@@ -38,6 +38,8 @@ class Model final : public PackCache {
   Model(Context& context, Plan plan) : context_(context), plan_(std::move(plan)) {}
   ~Model();
   struct Packed { uint32_t constant; PackKey key; void* data; };
+  const void* find_packed(uint32_t index, const PackKey& key) const;
+  Result<const void*> keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes);
   Context& context_;
   Plan plan_;
   void* keep_ = nullptr;

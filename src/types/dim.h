@@ -91,6 +91,21 @@ class DimTable {
   Status print(Dim d, String& out) const;   // 49*N + floor_div(H + 1, 2)
   Result<Dim> parse(std::string_view text);  // the inverse; new names become input symbols
 
+  // The table as a list, for a file: expression `id` is entry `id`. A symbol has no args; a sum has its constant, then pairs of a
+  // coefficient and an expression; the others have their operands. Numbers are raw Dims, of earlier entries when not fixed.
+  struct Entry {
+    uint8_t op = 0;
+    const SymbolInfo* symbol = nullptr;
+    std::span<const int64_t> args;
+  };
+  size_t entries() const { return nodes_.size(); }
+  Entry entry(size_t id) const;
+  // Appends an entry as it was listed. Errors: kBadFile for what no table holds, kOutOfMemory.
+  Status restore(const Entry& entry);
+  // Errors: kLimit for more entries, or an expression nested deeper or of more parts (each counted as often as it is reached).
+  struct Limits { uint64_t entries, depth, parts; };
+  Status check(const Limits& limits) const;
+
   const Status& status() const { return status_; }
   // Takes the status out: for arithmetic that may fail without consequence.
   Status take_status() { return std::exchange(status_, Status()); }
