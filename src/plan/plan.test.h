@@ -12,10 +12,8 @@
 namespace mica {
 
 enum class TestMode : uint8_t { kNearest, kLinear };
-constexpr std::span<const std::string_view> names_of(TestMode) {
-  static constexpr std::string_view kNames[] = {"nearest", "linear"};
-  return kNames;
-}
+inline constexpr std::string_view kTestModes[] = {"nearest", "linear"};
+constexpr std::span<const std::string_view> names_of(TestMode) { return kTestModes; }
 
 // A field of each kind.
 struct TestAttributes {
