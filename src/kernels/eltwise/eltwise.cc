@@ -1,0 +1,98 @@
+#include "kernels/eltwise/eltwise.h"
+
+#include "mica_isas.inc"
+
+namespace mica {
+
+#define MICA_DECLARE(set)                      \
+  namespace set {                              \
+  extern const EltwiseKernels eltwise_kernels; \
+  }
+MICA_FOREACH_ISA(MICA_DECLARE)
+#undef MICA_DECLARE
+
+const EltwiseKernels& eltwise_kernels(Isa isa) {
+#define MICA_PICK(set) \
+  if (name_of(isa) == #set) return set::eltwise_kernels;
+  MICA_FOREACH_ISA(MICA_PICK)
+#undef MICA_PICK
+  return portable::eltwise_kernels;
+}
+
+namespace {
+
+// Elements that make a task: about 10 µs of memory traffic.
+constexpr int64_t kTaskElements = 32768;
+
+template <class F>
+void for_each_operand(ChainArgs& args, F&& f) {
+  f(args.in);
+  f(args.out);
+  for (int i = 0; i < args.count; ++i)
+    if (info_of(args.steps[i].function).inputs == 2) f(args.steps[i].operand);
+}
+
+void swap_loops(ChainArgs& args, int i, int j) {
+  const auto exchange = [](int64_t& a, int64_t& b) {
+    const int64_t t = a;
+    a = b;
+    b = t;
+  };
+  exchange(args.dims[i], args.dims[j]);
+  for_each_operand(args, [&](ChainOperand& o) { exchange(o.strides[i], o.strides[j]); });
+}
+
+void move_loop(ChainArgs& args, int from, int to) {
+  args.dims[to] = args.dims[from];
+  for_each_operand(args, [&](ChainOperand& o) { o.strides[to] = o.strides[from]; });
+}
+
+// Loop i + 1 continues loop i for every operand.
+bool continues(ChainArgs& args, int outer, int inner) {
+  bool all = true;
+  for_each_operand(args, [&](ChainOperand& o) { all = all && o.strides[outer] == o.strides[inner] * args.dims[inner]; });
+  return all;
+}
+
+}  // namespace
+
+void prepare_chain(ChainArgs& args) {
+  int kept = 0;
+  bool empty = false;
+  for (int i = 0; i < args.loops; ++i) {
+    empty = empty || args.dims[i] == 0;
+    if (args.dims[i] == 1) continue;
+    if (kept != i) move_loop(args, i, kept);
+    ++kept;
+  }
+  args.loops = kept;
+  const auto size = [](int64_t s) { return s < 0 ? -s : s; };
+  for (int i = 1; i < args.loops; ++i)
+    for (int j = i; j > 0 && size(args.out.strides[j - 1]) < size(args.out.strides[j]); --j) swap_loops(args, j - 1, j);
+  int last = 0;
+  for (int i = 1; i < args.loops; ++i) {
+    if (continues(args, last, i)) {
+      const int64_t merged = args.dims[last] * args.dims[i];
+      move_loop(args, i, last);
+      args.dims[last] = merged;
+    } else {
+      move_loop(args, i, ++last);
+    }
+  }
+  if (args.loops) args.loops = last + 1;
+  if (args.loops == 0) {
+    args.loops = 1;
+    args.dims[0] = 1;
+    for_each_operand(args, [](ChainOperand& o) { o.strides[0] = 1; });
+  }
+  int64_t rows = 1;
+  for (int i = 0; i + 1 < args.loops; ++i) rows *= args.dims[i];
+  const int64_t inner = args.dims[args.loops - 1];
+  if (empty || rows == 0 || inner == 0) return;
+  args.chunk = inner < kTaskElements ? inner : kTaskElements;
+  args.chunks = (inner + args.chunk - 1) / args.chunk;
+  args.row_block = args.chunks > 1 ? 1 : kTaskElements / inner;
+  args.tasks = (rows + args.row_block - 1) / args.row_block * args.chunks;
+}
+
+}  // namespace mica

@@ -1,0 +1,136 @@
+// Elementary functions on vectors, for every family's kernels: include it in an `.isa.cc` unit.
+//
+// Bounds are in units in the last place (ulp) of the result with fused multiply-add, one more without; they are held by
+// eltwise.test.cc against doubles. NaN gives NaN; infinities, zeros of both signs and overflow give what the C library gives.
+// Results below the smallest normal number may be flushed to zero. Polynomials without a named source are minimax fits
+// (Lawson's iteration on Chebyshev nodes) of the function stated, with the largest relative error of the fit beside them.
+#pragma once
+#include "simd/simd.h"
+
+namespace mica::MICA_ISA {
+
+template <int kTerms>
+MICA_INLINE F32 polynomial(F32 x, const float (&c)[kTerms]) {
+  F32 p = set1(c[kTerms - 1]);
+  MICA_UNROLL for (int i = kTerms - 2; i >= 0; --i) p = fma(p, x, set1(c[i]));
+  return p;
+}
+
+MICA_INLINE F32 with_sign_of(F32 magnitude, F32 sign) { return bit_or(magnitude, bit_and(sign, set1(-0.0f))); }
+
+// e^x, 1 ulp. x = n ln2 + r, |r| <= ln2 / 2, with ln2 in two parts of which n times the first is exact; Taylor to r^7 (remainder
+// 0.347^8 / 8! = 5e-9). 2^n is applied in two halves, so that neither leaves the range of normal numbers.
+MICA_INLINE F32 exp_of(F32 x) {
+  // NaN passes both: it is the second operand that an unordered comparison selects.
+  F32 c = select(gt(x, set1(90.0f)), set1(90.0f), x);
+  c = select(lt(c, set1(-105.0f)), set1(-105.0f), c);
+  const F32 n = round_even(mul(c, set1(1.44269504f)));
+  const F32 r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), c));
+  constexpr float kTaylor[] = {1.0f, 1.0f, 0.5f, 1.0f / 6, 1.0f / 24, 1.0f / 120, 1.0f / 720, 1.0f / 5040};
+  const F32 p = polynomial(r, kTaylor);
+  const I32 whole = to_i32(select(is_nan(x), zero(), n)), half = shift_right_sign<1>(whole);
+  const F32 first = as_f32(shift_left<23>(add(half, set1(int32_t{127}))));
+  const F32 second = as_f32(shift_left<23>(add(sub(whole, half), set1(int32_t{127}))));
+  return mul(mul(p, first), second);
+}
+
+// e^x - 1, 2 ulp. Within +-1/2: x + x^2 P(x), fit 3e-10; beyond, the subtraction loses at most one bit.
+MICA_INLINE F32 expm1_of(F32 x) {
+  constexpr float kFit[] = {0.5f, 0.166666672f, 0.0416666679f, 0.00833318196f, 0.00138886075f, 0.000199621849f, 2.49570458e-05f};
+  const F32 near = fma(mul(x, x), polynomial(x, kFit), x);
+  return select(lt(abs(x), set1(0.5f)), near, sub(exp_of(x), set1(1.0f)));
+}
+
+// ln x, 1 ulp; NaN below 0. x = 2^e m, m in [sqrt(1/2), sqrt(2)), f = m - 1: ln m = f - f^2 / 2 + f^3 P(f).
+MICA_INLINE F32 log_of(F32 x) {
+  const Mask tiny = lt(x, set1(1.17549435e-38f));
+  const F32 scaled = select(tiny, mul(x, set1(8388608.0f)), x);  // 2^23: denormals become normal
+  const I32 bits = as_i32(scaled), shifted = sub(bits, set1(int32_t{0x3f3504f3}));  // bits of sqrt(1/2)
+  const I32 exponent = shift_right_sign<23>(shifted);
+  const F32 m = as_f32(sub(bits, shift_left<23>(exponent)));
+  const F32 e = sub(to_f32(exponent), select(tiny, set1(23.0f), zero()));
+  const F32 f = sub(m, set1(1.0f)), square = mul(f, f);
+  constexpr float kFit[] = {0.333333105f, -0.249999866f, 0.20002155f, -0.166692108f, 0.142198339f, -0.123854935f, 0.118664101f, -0.117817707f, 0.0691968352f};
+  F32 tail = mul(mul(f, square), polynomial(f, kFit));
+  tail = fma(e, set1(-2.12194440e-4f), tail);
+  tail = fnma(square, set1(0.5f), tail);
+  F32 y = fma(e, set1(0.693359375f), add(f, tail));
+  y = select(eq(x, set1(__builtin_inff())), x, y);
+  y = select(eq(x, zero()), set1(-__builtin_inff()), y);
+  return select(mask_or(lt(x, zero()), is_nan(x)), set1(__builtin_nanf("")), y);
+}
+
+// ln(1 + x) for x in [0, 1], 2 ulp: what rounding 1 + x loses is added back to first order.
+MICA_INLINE F32 log1p_unit(F32 x) {
+  const F32 w = add(set1(1.0f), x), lost = sub(x, sub(w, set1(1.0f)));
+  return add(log_of(w), div(lost, w));
+}
+
+// 1 / (1 + e^-x), 3 ulp.
+MICA_INLINE F32 sigmoid_of(F32 x) { return div(set1(1.0f), add(set1(1.0f), exp_of(neg(x)))); }
+
+// 2 ulp. Below 0.625: x + x^3 P(x^2), fit 1e-09; beyond: 1 - 2 / (e^2x + 1).
+MICA_INLINE F32 tanh_of(F32 x) {
+  constexpr float kFit[] = {-0.333333343f, 0.133333057f, -0.0539595485f, 0.0217709951f, -0.00835000724f, 0.00229894021f};
+  const F32 square = mul(x, x), magnitude = abs(x);
+  const F32 near = fma(mul(square, x), polynomial(square, kFit), x);
+  const F32 far = sub(set1(1.0f), div(set1(2.0f), add(exp_of(add(magnitude, magnitude)), set1(1.0f))));
+  return select(lt(magnitude, set1(0.625f)), near, with_sign_of(far, x));
+}
+
+// 2 ulp. Below 0.95: x P(x^2), fit 6e-10; beyond: 1 - e^-Q(x) where Q fits -ln erfc to 1e-7 of erf, up to 4, where erf is 1.
+MICA_INLINE F32 erf_of(F32 x) {
+  constexpr float kNear[] = {1.12837923f, -0.376126319f, 0.112836726f, -0.0268581044f, 0.00519779697f, -0.00081059651f, 8.21542344e-05f};
+  constexpr float kFar[] = {-0.000175578913f, 1.12951386f, 0.633363783f, 0.108238958f, -0.0250708349f,
+                            0.00413862057f, -0.00042196468f, 1.85025656e-05f, 2.24175849e-07f};
+  const F32 magnitude = abs(x), t = select(gt(magnitude, set1(4.0f)), set1(4.0f), magnitude);
+  const F32 near = mul(x, polynomial(mul(t, t), kNear));
+  const F32 far = sub(set1(1.0f), exp_of(neg(polynomial(t, kFar))));
+  return select(lt(magnitude, set1(0.95f)), near, with_sign_of(far, x));
+}
+
+// n-th quarter turn of sine: |x| <= kTrigLimit. Pi/2 in three parts (Cody and Waite), of which n times the first two are exact.
+inline constexpr float kTrigLimit = 8192.0f;
+MICA_INLINE F32 sine_of(F32 x, int32_t quarter) {
+  const F32 n = round_even(mul(x, set1(0.636619772f)));
+  F32 r = fnma(n, set1(1.5703125f), x);
+  r = fnma(n, set1(4.837512969970703125e-4f), r);
+  r = fnma(n, set1(7.54978995489188216e-8f), r);
+  constexpr float kSine[] = {-0.166666672f, 0.00833333284f, -0.000198403577f, 2.72748684e-06f};
+  constexpr float kCosine[] = {0.0416666679f, -0.00138897938f, 2.52381233e-05f, -7.6417075e-07f};
+  const F32 square = mul(r, r);
+  const F32 sine = fma(mul(square, r), polynomial(square, kSine), r);
+  const F32 cosine = fma(mul(square, square), polynomial(square, kCosine), fnma(square, set1(0.5f), set1(1.0f)));
+  const I32 turn = add(to_i32(n), set1(quarter));
+  const F32 value = select(eq(bit_and(turn, set1(int32_t{1})), zero_i32()), sine, cosine);
+  return bit_xor(value, as_f32(shift_left<30>(bit_and(turn, set1(int32_t{2})))));
+}
+
+// A function of the C library for every lane: rare functions, and arguments for which the vector form has no accuracy.
+template <class F>
+MICA_INLINE F32 by_lane(F32 x, F f) {
+  float lane[kLanes];
+  store(lane, x);
+  for (int i = 0; i < kLanes; ++i) lane[i] = f(lane[i]);
+  return load(lane);
+}
+template <class F>
+MICA_INLINE F32 by_lane(F32 x, F32 y, F f) {
+  float a[kLanes], b[kLanes];
+  store(a, x);
+  store(b, y);
+  for (int i = 0; i < kLanes; ++i) a[i] = f(a[i], b[i]);
+  return load(a);
+}
+
+// Absolute error 2^-23 up to kTrigLimit, the C library's beyond.
+MICA_INLINE F32 sin_of(F32 x) {
+  if (!all(le(abs(x), set1(kTrigLimit)))) return by_lane(x, [](float v) { return __builtin_sinf(v); });
+  return sine_of(x, 0);
+}
+MICA_INLINE F32 cos_of(F32 x) {
+  if (!all(le(abs(x), set1(kTrigLimit)))) return by_lane(x, [](float v) { return __builtin_cosf(v); });
+  return sine_of(x, 1);
+}
+
+}  // namespace mica::MICA_ISA
