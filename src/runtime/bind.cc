@@ -5,6 +5,7 @@
 
 #include "plan/memory.h"
 #include "runtime/generic_steps.h"
+#include "step/chain.h"
 
 namespace mica {
 namespace {
@@ -67,7 +68,7 @@ class SegmentBinder {
   Result<bool> try_hook(const Stage& stage, uint32_t s, StageScope& scope);
   Result<bool> retry_dense(const Stage& stage, uint32_t s, const StageScope& first);
   Status add_reference(const Stage& stage, uint32_t s);
-  Status add_post_ops(const Stage& stage, uint32_t s, int done, const StageScope& scope);
+  Status add_post_ops(const Stage& stage, uint32_t s, int done, StageScope& scope);
   Status copy_known_outputs();
   Status lay_out();
   Result<bool> fill_values();
@@ -210,6 +211,7 @@ Status SegmentBinder::gather_operands(const Stage& stage, StageScope& scope) {
   scope.input_count = stage.inputs.size();
   scope.inputs = {scope.bound.data(), scope.input_count};
   scope.outputs = {scope.bound.data() + scope.input_count, stage.outputs.size()};
+  scope.op = stage.op;
   scope.attributes_blob = stage.attributes.data();
   scope.epilogue = stage.epilogue;
   scope.machine = context_.machine;
@@ -324,7 +326,9 @@ Status SegmentBinder::add_reference(const Stage& stage, uint32_t s) {
   return {};
 }
 
-Status SegmentBinder::add_post_ops(const Stage& stage, uint32_t s, int done, const StageScope& scope) {
+Status SegmentBinder::add_post_ops(const Stage& stage, uint32_t s, int done, StageScope& scope) {
+  MICA_TRY(const int chained, bind_epilogue(scope, done));
+  done += chained;
   for (int i = done; i < stage.epilogue.count; ++i) {
     const PostOp& op = stage.epilogue.ops[i];
     MICA_TRY(PostOpArguments* args, take<PostOpArguments>());

@@ -56,6 +56,7 @@ struct PackRequest {
 class BindScope {
  public:
   std::span<const BoundOperand> inputs, outputs;
+  const OpDef* op = nullptr;
   const void* attributes_blob = nullptr;
   Epilogue epilogue;                    // what the stage wants done on output 0 ...
   int epilogue_done = 0;                // ... and how many of those the hook's steps do: the rest follows as separate steps

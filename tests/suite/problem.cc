@@ -389,6 +389,7 @@ class HookCheck {
     scope.machine = &machine;
     scope.inputs = inputs;
     scope.outputs = outputs;
+    scope.op = p_.op;
     scope.attributes_blob = p_.blob;
     scope.epilogue = hook_run.epilogue;
     Result<bool> bound = run_.bind(scope);

@@ -50,7 +50,8 @@ void move_loop(ChainArgs& args, int from, int to) {
 // Loop i + 1 continues loop i for every operand.
 bool continues(ChainArgs& args, int outer, int inner) {
   bool all = true;
-  for_each_operand(args, [&](ChainOperand& o) { all = all && o.strides[outer] == o.strides[inner] * args.dims[inner]; });
+  for_each_operand(args,
+                   [&](ChainOperand& o) { all = all && o.strides[outer] == o.strides[inner] * args.dims[inner]; });
   return all;
 }
 

@@ -1,8 +1,9 @@
-// Element-wise chains: a value is read, goes through up to 16 functions with or without second operands, and is written, tile by
-// tile in the first-level cache. One element-wise operator is a chain of one; the post-operations of a stage are a chain in place.
+// Element-wise chains: a value is read, goes through up to 16 functions with or without second operands, and is
+// written, tile by tile in the first-level cache. One element-wise operator is a chain of one; the post-operations of a
+// stage are a chain in place.
 //
-// Numbers only: dimensions and strides are those of the common (broadcast) shape, strides in elements, 0 along an axis that an
-// operand lacks. Elements are f32, f16 or bf16; arithmetic is f32.
+// Numbers only: dimensions and strides are those of the common (broadcast) shape, strides in elements, 0 along an axis
+// that an operand lacks. Elements are f32, f16 or bf16; arithmetic is f32.
 #pragma once
 #include <stdint.h>
 
@@ -13,30 +14,30 @@ namespace mica {
 
 inline constexpr int kMaxChainSteps = 16;
 inline constexpr int kMaxChainLoops = 10;
-inline constexpr int64_t kChainTile = 1024;   // floats: with an operand beside it a quarter of a first-level cache
+inline constexpr int64_t kChainTile = 1024;  // floats: with an operand beside it a quarter of a first-level cache
 
 enum class ChainType : uint8_t { kF32, kF16, kBf16 };
 
 struct ChainOperand {
-  int16_t slot = 0;                            // index into the kernel's operands
+  int16_t slot = 0;  // index into the kernel's operands
   ChainType type = ChainType::kF32;
   int64_t strides[kMaxChainLoops] = {};
 };
 
 struct ChainStep {
   Pointwise function = Pointwise::kIdentity;
-  bool swapped = false;                        // binary: the running value is the second argument
+  bool swapped = false;  // binary: the running value is the second argument
   float a = 0, b = 0;
-  ChainOperand operand;                        // of binary functions
+  ChainOperand operand;  // of binary functions
 };
 
 struct ChainArgs {
-  int loops = 0;                               // the last is the inner one; prepared by `prepare_chain`
+  int loops = 0;  // the last is the inner one; prepared by `prepare_chain`
   int64_t dims[kMaxChainLoops] = {};
   ChainOperand in, out;
   int count = 0;
   ChainStep steps[kMaxChainSteps];
-  int64_t row_block = 1, chunk = 0, chunks = 0, tasks = 0;   // rows of the inner loop, and pieces of one, per task
+  int64_t row_block = 1, chunk = 0, chunks = 0, tasks = 0;  // rows of the inner loop, and pieces of one, per task
 };
 
 // Merges and orders the loops by out's addresses, and cuts the work into tasks. Results never depend on the cut.

@@ -31,7 +31,8 @@ void binary(const float* x, const float* y, float* out, int64_t n) {
   }
   const int rest = static_cast<int>(n - i);
   if (rest == 0) return;
-  const F32 u = kOne == One::kFirst ? x0 : load_partial(x + i, rest), v = kOne == One::kSecond ? y0 : load_partial(y + i, rest);
+  const F32 u = kOne == One::kFirst ? x0 : load_partial(x + i, rest),
+            v = kOne == One::kSecond ? y0 : load_partial(y + i, rest);
   store_partial(out + i, function_of_two<kF>(u, v), rest);
 }
 
@@ -112,8 +113,10 @@ void scatter(const float* tile, void* to, ChainType type, int64_t stride, int64_
   for (int64_t k = 0; k < n; k += step) {
     const int left = static_cast<int>(least(step, n - k));
     const F32 v = load_partial(tile + k, left);
-    if (type == ChainType::kF16) store_f16_partial(code + k * stride, v, left);
-    else store_bf16_partial(code + k * stride, v, left);
+    if (type == ChainType::kF16)
+      store_f16_partial(code + k * stride, v, left);
+    else
+      store_bf16_partial(code + k * stride, v, left);
   }
 }
 
@@ -127,8 +130,10 @@ void apply_step(const ChainStep& step, const Cursor& operand, int64_t i, const f
     return step.swapped ? forms[2](&one, value, to, n) : forms[1](value, &one, to, n);
   }
   const float* other = gathered(operand, i, n, tile);
-  if (step.swapped) forms[0](other, value, to, n);
-  else forms[0](value, other, to, n);
+  if (step.swapped)
+    forms[0](other, value, to, n);
+  else
+    forms[0](value, other, to, n);
 }
 
 struct Row {
@@ -149,8 +154,10 @@ void run_row(const ChainArgs& args, const Row& row, int64_t begin, int64_t end) 
       apply_step(args.steps[s], row.operands[s], i, value, to, n);
       value = to;
     }
-    if (args.count == 0 && direct) kTables.unary[static_cast<int>(Pointwise::kIdentity)](value, reinterpret_cast<float*>(out), n, 0, 0);
-    else if (!direct) scatter(value, out, args.out.type, out_stride, n);
+    if (args.count == 0 && direct)
+      kTables.unary[static_cast<int>(Pointwise::kIdentity)](value, reinterpret_cast<float*>(out), n, 0, 0);
+    else if (!direct)
+      scatter(value, out, args.out.type, out_stride, n);
   }
 }
 
@@ -186,8 +193,10 @@ void run(const ChainArgs& args, void* const* operands, int64_t begin, int64_t en
 
 void apply(Pointwise f, const float* x, const float* y, float* out, int64_t n, float a, float b) {
   const auto i = static_cast<int>(f);
-  if (kTables.unary[i]) kTables.unary[i](x, out, n, a, b);
-  else kTables.binary[i][0](x, y, out, n);
+  if (kTables.unary[i])
+    kTables.unary[i](x, out, n, a, b);
+  else
+    kTables.binary[i][0](x, y, out, n);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ struct UnaryCase {
   std::vector<Attribute> attributes;
   double low = -10, high = 10;
   double units = 4;
+  // Of special values: the summands' size where they cancel (a tail of gelu is x (1 - 1)).
+  double scale = 0;
 };
 const UnaryCase kUnary[] = {{"neg"},
                             {"abs"},
@@ -33,12 +35,12 @@ const UnaryCase kUnary[] = {{"neg"},
                             {"elu", {{"alpha", 1.5}}},
                             {"selu", {{"alpha", 1.6732632}, {"beta", 1.050701}}},
                             {"celu", {{"alpha", 2.0}}},
-                            {"hard_sigmoid", {{"alpha", 0.2}, {"beta", 0.5}}},
+                            {"hard_sigmoid", {{"alpha", 0.2}, {"beta", 0.5}}, -10, 10, 4, 1},
                             {"hard_swish"},
                             {"softplus"},
                             {"softsign"},
-                            {"gelu", {}, -5, 5},
-                            {"gelu_tanh", {}, -5, 5},
+                            {"gelu", {}, -5, 5, 4, 10},
+                            {"gelu_tanh", {}, -5, 5, 4, 10},
                             {"silu", {{"alpha", 1.0}}},
                             {"mish"},
                             {"thresholded_relu", {{"alpha", 1.0}}},
@@ -58,7 +60,7 @@ const UnaryCase kUnary[] = {{"neg"},
                             {"asinh"},
                             {"acosh", {}, 1, 50},
                             {"atanh", {}, -1, 1},
-                            {"affine", {{"alpha", 2.5}, {"beta", -1.0}}}};
+                            {"affine", {{"alpha", 2.5}, {"beta", -1.0}}, -10, 10, 4, 1}};
 
 class Unary : public testing::TestWithParam<UnaryCase> {};
 TEST_P(Unary, Shapes) {
@@ -73,7 +75,7 @@ TEST_P(Unary, Shapes) {
 }
 TEST_P(Unary, SpecialValues) {
   const UnaryCase& c = GetParam();
-  check({.op = c.op, .attributes = c.attributes, .inputs = {special({67})}, .units = c.units});
+  check({.op = c.op, .attributes = c.attributes, .inputs = {special({67})}, .units = c.units, .scale = c.scale});
 }
 INSTANTIATE_TEST_SUITE_P(Pointwise, Unary, testing::ValuesIn(kUnary),
                          [](const auto& row) { return std::string(row.param.op); });
@@ -90,7 +92,10 @@ TEST_P(Binary, Broadcasts) {
         Pair{{4, 1, 5}, {3, 1}}, Pair{{1}, {0}}, Pair{{2, 600}, {2, 1}}, Pair{{3, 4, 33}, {1, 4, 1}}}) {
     if (op == "prelu" && p.x.size() < 2) continue;
     if (op == "prelu" && p.x[1] == 1) continue;
-    check({.op = op, .inputs = {uniform(p.x, low, 5), uniform(p.y, -3, 3, 2)}, .scale = op.ends_with("mod") ? 5.0 : 0});
+    check({.op = op,
+           .inputs = {uniform(p.x, low, 5), uniform(p.y, -3, 3, 2)},
+           .scale = op.ends_with("mod") ? 5.0 : 0,
+           .expect_kernel = op == "pow" ? "" : op + "_f32"});
   }
 }
 TEST_P(Binary, SpecialValues) { check({.op = GetParam(), .inputs = {special({97}, 1), special({97}, 2)}}); }
@@ -101,6 +106,30 @@ TEST_P(Binary, Integers) {
 INSTANTIATE_TEST_SUITE_P(Pointwise, Binary,
                          testing::Values("add", "sub", "mul", "div", "min", "max", "pow", "mod", "fmod", "prelu"),
                          [](const auto& row) { return std::string(row.param); });
+
+TEST(PointwiseChain, SeveralFunctions) {
+  const auto code = [](Pointwise f) { return static_cast<int64_t>(f); };
+  const std::vector<Attribute> attributes = {
+      {"functions", std::vector<int64_t>{code(Pointwise::kMul), code(Pointwise::kAdd), code(Pointwise::kSigmoid),
+                                         code(Pointwise::kSub)}},
+      {"operands", std::vector<int64_t>{1, 2, -1, 3}},
+      {"swapped", std::vector<int64_t>{0, 0, 0, 1}},
+      {"a", std::vector<double>{0, 0, 0, 0}},
+      {"b", std::vector<double>{0, 0, 0, 0}}};
+  for (DType dtype : {DType::kF32, DType::kF16, DType::kBf16})
+    for (std::vector<int64_t> dims :
+         std::vector<std::vector<int64_t>>{{2, 3, 5, 7}, {1, 40, 33, 3}, {1, 1, 1, 1}, {0, 3, 1, 1}})
+      check({.op = "pointwise_chain",
+             .attributes = attributes,
+             .inputs = {uniform(dims, -3, 3, 1, dtype), uniform({dims[1], 1, 1}, -1, 1, 2, dtype),
+                        uniform(dims, -1, 1, 3, dtype), uniform({}, 1, 2, 4, dtype)},
+             .scale = 2,
+             .expect_kernel = "pointwise_chain"});
+  check_error({.op = "pointwise_chain",
+               .attributes = {{"functions", std::vector<int64_t>{code(Pointwise::kAdd)}}},
+               .inputs = {uniform({3})}},
+              Code::kBadAttribute);
+}
 
 TEST(Pow, MixedTypes) {
   check({.op = "pow",

@@ -1,0 +1,48 @@
+// The hook of every element-wise operator without one of its own.
+#include "step/chain.h"
+
+namespace mica {
+namespace {
+
+// An operand with one element, known now: a power or division by it may be a cheaper function.
+bool known_number(const BoundOperand& operand, double& value) {
+  if (!operand.constant || operand.view.count() != 1) return false;
+  value = Elements(operand.view).number(0);
+  return true;
+}
+
+ChainLink simplified(const BindScope& scope, ChainLink link) {
+  double number;
+  if (link.function != Pointwise::kPow || !known_number(scope.input(1), number)) return link;
+  if (number == 2) return {.function = Pointwise::kSquare};
+  if (number == 1) return {.function = Pointwise::kIdentity};
+  if (number == -1) return {.function = Pointwise::kReciprocal};
+  return link;
+}
+
+// Whether a row of the output passes over more than one element of the operand: the running value had better be such.
+bool runs(const BoundOperand& operand, const TensorView& out) { return operand.view.count() == out.count(); }
+
+Result<bool> bind(BindScope& scope) {
+  ChainLink link{.function = scope.op->pointwise};
+  if (scope.op->parameters) scope.op->parameters(scope.attributes_blob, link.a, link.b);
+  int source = 0;
+  if (info_of(link.function).inputs == 2) {
+    if (!scope.has(1)) return false;
+    link.operand = 1;
+    link = simplified(scope, link);
+    if (link.operand == 1 && !runs(scope.input(0), scope.output(0).view) &&
+        runs(scope.input(1), scope.output(0).view)) {
+      source = 1;
+      link.operand = 0;
+      link.swapped = true;
+    }
+  }
+  return bind_chain(scope, source, std::span(&link, 1), scope.op->name);
+}
+
+}  // namespace
+
+MICA_RUN(pointwise) = {.bind = bind};
+
+}  // namespace mica
