@@ -43,8 +43,8 @@ RunValue ReferenceRun::value_of(uint32_t v) const {
 }
 
 Status ReferenceRun::allocate_output(int i, std::span<const int64_t> dims) {
+  if (!wants(i)) return {};
   RunValue& output = outputs[static_cast<size_t>(i)];
-  if (!output.present) return {};
   const uint32_t v = arguments_.outputs[static_cast<size_t>(i)];
   if (!segment_.values[v].dynamic) {
     MICA_CHECK(std::ranges::equal(output.tensor.shape(), dims), kBadShape, "output {} has another shape than was inferred", i);
@@ -67,7 +67,7 @@ Status ReferenceRun::allocate_output(int i, std::span<const int64_t> dims) {
 }
 
 Status ReferenceRun::adopt_output(int i, OwnedTensor tensor) {
-  if (!outputs[static_cast<size_t>(i)].present) return {};
+  if (!wants(i)) return {};
   MICA_TRY_STATUS(allocate_output(i, tensor.view().shape()));
   const TensorView& to = outputs[static_cast<size_t>(i)].tensor;
   if (to.empty()) return {};
