@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "import/onnx/onnx.h"
+#include "import/import.h"
 
 namespace mica {
 namespace {
@@ -54,7 +54,7 @@ Result<Lowered> compile(Graph graph, const ConvertOptions& options, ConvertRepor
 }
 
 Result<Lowered> convert(const Source& source, const ConvertOptions& options, ConvertReport& report) {
-  MICA_TRY(Graph graph, import_onnx(source, options.import));
+  MICA_TRY(Graph graph, import_model(source, options.import));
   return compile(std::move(graph), options, report);
 }
 

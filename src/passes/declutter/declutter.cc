@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/verify.h"
 #include "passes/declutter/simplify.h"
 #include "passes/rewrite.h"
 
@@ -29,7 +30,7 @@ void add_count(RuleCounts& counts, std::string_view name, int64_t fired) {
 }
 
 void check(const Graph& graph, std::string_view after, const DeclutterOptions& options) {
-  if (!options.verify || graph.nodes.empty() || after.empty()) return;
+  if (options.verify) ok_or_throw(verify(graph, after));
 }
 
 // One round of everything; the number of changes.
