@@ -2,8 +2,8 @@
 #pragma once
 #include <string_view>
 
-#include "base/result.h"
 #include "base/isa.h"
+#include "base/result.h"
 
 namespace mica {
 
