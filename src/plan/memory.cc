@@ -62,6 +62,28 @@ Result<size_t> place_in_order(Lists& lists) {
   return total;
 }
 
+// Repairs an order: the block that sticks out furthest is placed first, then all are placed again. Ends at the bound, or with the
+// best order of a fixed number of attempts (the result must not depend on anything else).
+Result<size_t> improve(Lists& lists, size_t bound, size_t best) {
+  constexpr size_t kAttempts = 48, kMostBlocks = 2000;
+  Vector<MemoryBlock*> best_order;
+  MICA_TRY_STATUS(best_order.assign(lists.order));
+  MICA_TRY(size_t total, place_in_order(lists));
+  for (size_t attempt = 0; attempt < kAttempts && total > bound && lists.order.size() <= kMostBlocks; ++attempt) {
+    const auto top = std::max_element(lists.order.begin(), lists.order.end(), [](const MemoryBlock* a, const MemoryBlock* b) {
+      return a->offset + a->bytes < b->offset + b->bytes;
+    });
+    std::rotate(lists.order.begin(), top, top + 1);
+    MICA_TRY(total, place_in_order(lists));
+    if (total >= best) continue;
+    best = total;
+    std::copy(lists.order.begin(), lists.order.end(), best_order.begin());
+  }
+  if (total == best) return total;
+  std::copy(best_order.begin(), best_order.end(), lists.order.begin());
+  return place_in_order(lists);
+}
+
 }  // namespace
 
 Result<size_t> plan_memory(std::span<MemoryBlock> blocks) {
@@ -83,7 +105,7 @@ Result<size_t> plan_memory(std::span<MemoryBlock> blocks) {
     if (total < best) { best = total; best_order = before; }
   }
   std::sort(lists.order.begin(), lists.order.end(), best_order);
-  return place_in_order(lists);
+  return improve(lists, bound, best);
 }
 
 size_t live_bound(std::span<const MemoryBlock> blocks) {
