@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "import/import.h"
+#include "passes/widen.h"
 
 namespace mica {
 namespace {
@@ -37,6 +38,7 @@ Result<Lowered> compile(Graph graph, const ConvertOptions& options, ConvertRepor
     add_metadata(graph, options);
     report.nodes_imported = count_nodes(graph);
     if (report.watch) report.watch("import", graph);
+    if (options.widen_half) widen_half(graph);
     report.rules_fired = declutter(graph, options.declutter);
     report.nodes_decluttered = count_nodes(graph);
     count_constants(graph, report);

@@ -12,6 +12,7 @@ struct ConvertOptions {
   ImportOptions import;
   DeclutterOptions declutter;
   LowerOptions lower;
+  bool widen_half = true;                       // compute half-precision networks in single precision
   std::string preprocess;                       // JSON text (docs/preprocessing.md); replaces the model's own
   std::vector<std::string> labels;              // class names; replace the model's own
   std::vector<std::string> keep;                // values that must exist at run time
