@@ -22,26 +22,27 @@ namespace mica {
 struct TaskRange {
   int64_t begin, end;
   int worker;
-  void* scratch;   // scratch_bytes of the step, 64-byte aligned; not initialised
+  void* scratch;  // scratch_bytes of the step, 64-byte aligned; not initialised
 };
-// operands: base addresses in the order inputs, outputs, temporaries (absent ones null). Kernels must not allocate or fail.
+// operands: base addresses in the order inputs, outputs, temporaries (absent ones null). Kernels must not allocate or
+// fail.
 using KernelFn = void (*)(const void* arguments, void* const* operands, const TaskRange& range);
 
 struct StepSpec {
   KernelFn kernel = nullptr;
   const void* arguments = nullptr;
   int64_t tasks = 1;
-  double work = 0;            // rough cost of all tasks in units of one multiply-add; small steps stay on one thread
-  size_t scratch_bytes = 0;   // per worker
+  double work = 0;           // rough cost of all tasks in units of one multiply-add; small steps stay on one thread
+  size_t scratch_bytes = 0;  // per worker
   // Looks at values that steer memory (indices) before the tasks run; kernels then trust them.
   Status (*check)(const void* arguments, void* const* operands) = nullptr;
-  std::string_view name;      // kernel name: static text or from the scope's memory
+  std::string_view name;  // kernel name: static text or from the scope's memory
 };
 
 struct BoundOperand {
   bool present = false;
-  bool constant = false;      // contents known at bind: view.data is readable now
-  TensorView view;            // dims and byte strides; data only when constant
+  bool constant = false;  // contents known at bind: view.data is readable now
+  TensorView view;        // dims and byte strides; data only when constant
 };
 
 // Packs `plain` (dense, source order) into `to`. `context` carries the packing's numbers.
@@ -58,14 +59,20 @@ class BindScope {
   std::span<const BoundOperand> inputs, outputs;
   const OpDef* op = nullptr;
   const void* attributes_blob = nullptr;
-  Epilogue epilogue;                    // what the stage wants done on output 0 ...
-  int epilogue_done = 0;                // ... and how many of those the hook's steps do: the rest follows as separate steps
+  Epilogue epilogue;      // what the stage wants done on output 0 ...
+  int epilogue_done = 0;  // ... and how many of those the hook's steps do: the rest follows as separate steps
   const Machine* machine = nullptr;
-  bool exact = false;                   // choose algorithms by shape alone
-  bool low_memory = false;              // no second, larger form of weights
+  bool exact = false;       // choose algorithms by shape alone
+  bool low_memory = false;  // no second, larger form of weights
 
-  template <class A> const A& attributes() const { return *static_cast<const A*>(attributes_blob); }
-  const BoundOperand& input(int i) const { static const BoundOperand kAbsent{}; return i < static_cast<int>(inputs.size()) ? inputs[static_cast<size_t>(i)] : kAbsent; }
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attributes_blob);
+  }
+  const BoundOperand& input(int i) const {
+    static const BoundOperand kAbsent{};
+    return i < static_cast<int>(inputs.size()) ? inputs[static_cast<size_t>(i)] : kAbsent;
+  }
   const BoundOperand& output(int i) const { return outputs[static_cast<size_t>(i)]; }
   bool has(int i) const { return input(i).present; }
 
@@ -92,9 +99,11 @@ struct RunDef {
   Result<bool> (*bind)(BindScope&) = nullptr;
 };
 std::span<const TableRow<RunDef>> all_run();
-// The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all element-wise
-// operators share, `pointwise.run.cc`. Null: the reference runs.
+// The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all
+// element-wise operators share, `pointwise.run.cc`. Null: the reference runs.
 const RunDef* find_run(const OpDef& op);
-#define MICA_RUN(id) extern const ::mica::RunDef run_##id; constinit const ::mica::RunDef run_##id
+#define MICA_RUN(id)                    \
+  extern const ::mica::RunDef run_##id; \
+  constinit const ::mica::RunDef run_##id
 
 }  // namespace mica

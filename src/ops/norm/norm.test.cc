@@ -21,7 +21,8 @@ TEST(BatchNorm, Inference) {
     check({.op = "batch_norm",
            .inputs = {uniform(dims), constant(uniform({c}, 0.5, 2, 2)), constant(uniform({c}, -1, 1, 3)),
                       constant(uniform({c}, -1, 1, 4)), constant(uniform({c}, 0.1, 2, 5))},
-           .scale = 6});
+           .scale = 6,
+           .expect_kernel = dims[0] ? "batch_norm_f32" : ""});
   }
   check({.op = "batch_norm",
          .attributes = {{"epsilon", 0.0}},
@@ -54,7 +55,8 @@ TEST(InstanceNorm, Shapes) {
     check({.op = "instance_norm",
            .inputs = {uniform(dims), uniform({dims[1]}, 0.5, 2, 2), uniform({dims[1]}, -1, 1, 3)},
            .terms = kTerms,
-           .scale = 4});
+           .scale = 4,
+           .expect_kernel = "instance_norm_f32"});
   check({.op = "instance_norm",
          .attributes = {{"epsilon", 0.0}},
          .inputs = {list({1, 1, 2}, {1, 3}), list({1}, {2}), list({1}, {5})},
@@ -70,7 +72,8 @@ TEST(GroupNorm, Shapes) {
              .attributes = {{"groups", groups}},
              .inputs = {uniform(dims), uniform({dims[1]}, 0.5, 2, 2), uniform({dims[1]}, -1, 1, 3)},
              .terms = kTerms,
-             .scale = groups == 6 ? 600.0 : 4});
+             .scale = groups == 6 ? 600.0 : 4,  // groups of one element: 1 / sqrt(epsilon) magnifies
+             .expect_kernel = "group_norm_f32"});
   check({.op = "group_norm",
          .attributes = {{"groups", 2}, {"per_group", true}},
          .inputs = {uniform({2, 6, 7}), uniform({2}), uniform({2})},
@@ -91,7 +94,8 @@ TEST(LayerNorm, Shapes) {
                .inputs = {uniform(dims), uniform(rest, 0.5, 2, 2), uniform(rest, -1, 1, 3)},
                .outputs = outputs,
                .terms = kTerms,
-               .scale = 4});
+               .scale = 4,
+               .expect_kernel = dims[0] ? "layer_norm_f32" : ""});
       check({.op = "layer_norm",
              .attributes = {{"axis", axis}},
              .inputs = {uniform(dims), uniform(rest, 0.5, 2, 2)},
@@ -101,7 +105,8 @@ TEST(LayerNorm, Shapes) {
              .attributes = {{"axis", axis}},
              .inputs = {uniform(dims), uniform(rest, 0.5, 2, 2)},
              .terms = kTerms,
-             .scale = 4});
+             .scale = 4,
+             .expect_kernel = dims[0] ? "rms_norm_f32" : ""});
     }
   check({.op = "layer_norm",
          .attributes = {{"epsilon", 0.0}},
@@ -129,7 +134,8 @@ TEST(Lrn, Windows) {
       check({.op = "lrn",
              .attributes = {{"size", size}, {"alpha", 0.2}, {"beta", 0.75}, {"bias", 1.5}},
              .inputs = {uniform(dims, -3, 3)},
-             .units = 12});
+             .units = 12,
+             .expect_kernel = "lrn_f32"});
   check({.op = "lrn",
          .attributes = {{"size", 3}, {"alpha", 3.0}, {"beta", 1.0}, {"bias", 1.0}},
          .inputs = {list({1, 3, 1}, {1, 2, 3})},

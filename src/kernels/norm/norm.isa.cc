@@ -1,0 +1,153 @@
+#include "kernels/norm/norm.h"
+
+#include "kernels/reduce/sum.inl"
+
+namespace mica::MICA_ISA {
+namespace {
+
+// Sum of (x - shift)^2, blocked as reduce_run is.
+float sum_of_squares(const float* x, int64_t n, float shift) {
+  Tree<ReduceFunction::kSum> tree;
+  const F32 s = set1(shift);
+  constexpr int64_t kBlock = kBlockVectors * kLanes;
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t end = least(n, i + kBlock);
+    F32 a = zero(), b = zero();
+    int64_t k = i;
+    for (; k + 2 * kLanes <= end; k += 2 * kLanes) {
+      const F32 u = sub(load(x + k), s), v = sub(load(x + k + kLanes), s);
+      a = fma(u, u, a);
+      b = fma(v, v, b);
+    }
+    for (; k < end; k += kLanes) {
+      const int width = static_cast<int>(least(kLanes, end - k));
+      const F32 u = select(first_lanes(width), sub(load_partial(x + k, width), s), zero());
+      a = fma(u, u, a);
+    }
+    tree.push(add(a, b));
+  }
+  return reduce_add(tree.result());
+}
+
+void scale_elements(const float* x, float* y, int64_t n, float mean, float factor, const float* scale,
+                    const float* bias) {
+  const F32 m = set1(mean), f = set1(factor);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int width = static_cast<int>(least(kLanes, n - i));
+    const F32 normal = mul(sub(load_partial(x + i, width), m), f);
+    const F32 s = scale ? load_partial(scale + i, width) : set1(1.0f),
+              b = bias ? load_partial(bias + i, width) : zero();
+    store_partial(y + i, fma(normal, s, b), width);
+  }
+}
+void scale_run(const float* x, float* y, int64_t n, float mean, float factor, float bias) {
+  const F32 m = set1(mean), f = set1(factor), b = set1(bias);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int width = static_cast<int>(least(kLanes, n - i));
+    store_partial(y + i, fma(sub(load_partial(x + i, width), m), f, b), width);
+  }
+}
+
+void norm_row(const NormArgs& args, const NormOperands& at, int64_t row) {
+  const int64_t batch = row / args.groups, group = row % args.groups;
+  const float* x = at.x + batch * args.in_batch + group * args.in_group;
+  float* y = at.y + batch * args.out_batch + group * args.out_group;
+  const auto total = static_cast<float>(args.runs * args.n);
+  float mean = 0;
+  if (args.center) {
+    for (int64_t r = 0; r < args.runs; ++r) mean += reduce_run<ReduceFunction::kSum>(x + r * args.in_run, args.n, 1);
+    mean /= total;
+  }
+  float square = 0;
+  for (int64_t r = 0; r < args.runs; ++r) square += sum_of_squares(x + r * args.in_run, args.n, mean);
+  const float factor = 1 / __builtin_sqrtf(square / total + args.epsilon);
+  if (at.mean) at.mean[row] = mean;
+  if (at.deviation) at.deviation[row] = factor;
+  for (int64_t r = 0; r < args.runs; ++r) {
+    const float* from = x + r * args.in_run;
+    float* to = y + r * args.out_run;
+    if (args.per_element) {
+      scale_elements(from, to, args.n, mean, factor, at.scale, at.bias);
+      continue;
+    }
+    const int64_t p = group * args.parameters_per_group + r;
+    scale_run(from, to, args.n, mean, at.scale ? factor * at.scale[p] : factor, at.bias ? at.bias[p] : 0);
+  }
+}
+
+void norm(const NormArgs& args, const NormOperands& operands, int64_t begin, int64_t end) {
+  for (int64_t task = begin; task < end; ++task)
+    for (int64_t row = task * args.row_block; row < least(args.rows, (task + 1) * args.row_block); ++row)
+      norm_row(args, operands, row);
+}
+
+// base^-beta for positive numbers; 3/4 by square roots, which are exact to half a unit each.
+MICA_INLINE F32 power_of(F32 base, float beta) {
+  if (beta == 0.75f) {
+    const F32 root = sqrt(base);
+    return div(set1(1.0f), mul(root, sqrt(root)));
+  }
+  if (beta == 0.5f) return div(set1(1.0f), sqrt(base));
+  if (beta == 1.0f) return div(set1(1.0f), base);
+  return by_lane(base, set1(-beta), [](float b, float e) { return __builtin_powf(b, e); });
+}
+
+// One vector of pixels (planes) or channels (pixels): element i of it is `step` floats on, the window's channels
+// `channel` floats.
+void lrn_vector(const LrnArgs& args, const float* x, float* y, int64_t c, int64_t channel, int width) {
+  const int64_t first = c - args.before > 0 ? c - args.before : 0, last = least(args.channels - 1, c + args.behind);
+  F32 square = zero();
+  for (int64_t k = first; k <= last; ++k) {
+    const F32 v = load_partial(x + (k - c) * channel, width);
+    square = fma(v, v, square);
+  }
+  const F32 base = fma(set1(args.factor), square, set1(args.bias));
+  store_partial(y, mul(load_partial(x, width), power_of(base, args.beta)), width);
+}
+
+// Channels are neighbours: the window of channel c slides along, a number at a time at the ends.
+void lrn_pixel(const LrnArgs& args, const float* x, float* y) {
+  int64_t c = 0;
+  while (c < args.channels) {
+    const bool inside = c >= args.before && c + kLanes + args.behind <= args.channels;
+    const int width = inside ? kLanes : 1;
+    if (!inside) {
+      lrn_vector(args, x + c, y + c, c, 1, 1);
+    } else {
+      F32 square = zero();
+      for (int64_t k = -args.before; k <= args.behind; ++k) {
+        const F32 v = load(x + c + k);
+        square = fma(v, v, square);
+      }
+      const F32 base = fma(set1(args.factor), square, set1(args.bias));
+      store(y + c, mul(load(x + c), power_of(base, args.beta)));
+    }
+    c += width;
+  }
+}
+
+// A task is a channel's plane of an image, or an image's pixels in runs of 64.
+void lrn(const LrnArgs& args, const float* x, float* y, int64_t begin, int64_t end) {
+  constexpr int64_t kPixelBlock = 64;
+  for (int64_t task = begin; task < end; ++task) {
+    if (args.in_channel == 1 && args.in_pixel != 1) {
+      const int64_t blocks = (args.pixels + kPixelBlock - 1) / kPixelBlock, image = task / blocks,
+                    p0 = task % blocks * kPixelBlock;
+      for (int64_t p = p0; p < least(args.pixels, p0 + kPixelBlock); ++p)
+        lrn_pixel(args, x + image * args.in_image + p * args.in_pixel, y + image * args.out_image + p * args.out_pixel);
+      continue;
+    }
+    const int64_t image = task / args.channels, c = task % args.channels;
+    const float* from = x + image * args.in_image + c * args.in_channel;
+    float* to = y + image * args.out_image + c * args.out_channel;
+    for (int64_t p = 0; p < args.pixels; p += kLanes)
+      lrn_vector(args, from + p, to + p, c, args.in_channel, static_cast<int>(least(kLanes, args.pixels - p)));
+  }
+}
+
+}  // namespace
+
+extern const NormKernels norm_kernels;
+const NormKernels norm_kernels = {.norm = norm, .lrn = lrn};
+
+}  // namespace mica::MICA_ISA

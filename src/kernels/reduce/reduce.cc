@@ -1,0 +1,48 @@
+#include "kernels/reduce/reduce.h"
+
+#include "mica_isas.inc"
+
+namespace mica {
+
+#define MICA_DECLARE(set)                    \
+  namespace set {                            \
+  extern const ReduceKernels reduce_kernels; \
+  }
+MICA_FOREACH_ISA(MICA_DECLARE)
+#undef MICA_DECLARE
+
+const ReduceKernels& reduce_kernels(Isa isa) {
+#define MICA_PICK(set) \
+  if (name_of(isa) == #set) return set::reduce_kernels;
+  MICA_FOREACH_ISA(MICA_PICK)
+#undef MICA_PICK
+  return portable::reduce_kernels;
+}
+
+namespace {
+
+constexpr int64_t kLaneBlock = 64;       // lanes of a task: four vectors of the widest set
+constexpr int64_t kTaskElements = 8192;  // of softmax: some microseconds
+
+int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
+int64_t product(const int64_t* dims, int count) {
+  int64_t n = 1;
+  for (int i = 0; i < count; ++i) n *= dims[i];
+  return n;
+}
+
+}  // namespace
+
+void prepare_reduce(ReduceArgs& args) {
+  args.lane_blocks = up(args.lanes, kLaneBlock);
+  args.tasks = product(args.outer, args.outer_loops) * args.lane_blocks;
+}
+
+void prepare_softmax(SoftmaxArgs& args) {
+  args.lane_blocks = up(args.lanes, kLaneBlock);
+  const int64_t rows = product(args.outer, args.outer_loops);
+  args.row_block = args.lanes == 1 && args.n > 0 ? (kTaskElements / args.n > 1 ? kTaskElements / args.n : 1) : 1;
+  args.tasks = args.n == 0 ? 0 : up(rows, args.row_block) * args.lane_blocks;
+}
+
+}  // namespace mica

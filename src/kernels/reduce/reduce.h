@@ -1,0 +1,51 @@
+// Reductions of f32: sums and extremes over one run of loops, and softmax along an axis.
+//
+// A tensor is outer × reduced × lanes: `lanes` neighbouring elements (1 when the innermost loop is reduced) are reduced
+// side by side. The order of additions depends on the shape and the vector length alone: elements are dealt to vector
+// accumulators in blocks, whose results are combined in a fixed tree, so that an error grows with the logarithm of the
+// length.
+#pragma once
+#include <stdint.h>
+
+#include "base/isa.h"
+
+namespace mica {
+
+inline constexpr int kMaxReduceLoops = 10;
+
+enum class ReduceFunction : uint8_t { kSum, kMax, kMin, kProd, kSumOfAbs, kSumOfSquares };
+// What is done with a reduced number at the end; `scale` multiplies a mean.
+enum class ReduceFinish : uint8_t { kNone, kScale, kSqrt, kLog };
+
+struct ReduceArgs {
+  ReduceFunction function = ReduceFunction::kSum;
+  ReduceFinish finish = ReduceFinish::kNone;
+  float scale = 1;
+  // Kept loops but the one along the lanes, outermost first; strides in floats.
+  int outer_loops = 0;
+  int64_t outer[kMaxReduceLoops] = {}, in_outer[kMaxReduceLoops] = {}, out_outer[kMaxReduceLoops] = {};
+  // Reduced loops, outermost first. Without lanes the last runs over neighbouring elements, or over any stride.
+  int inner_loops = 0;
+  int64_t inner[kMaxReduceLoops] = {}, in_inner[kMaxReduceLoops] = {};
+  int64_t lanes = 1, out_lane = 1;  // neighbours kept, and their stride in the output
+  int64_t lane_blocks = 1, tasks = 0;
+};
+void prepare_reduce(ReduceArgs& args);  // sets lane_blocks and tasks
+
+struct SoftmaxArgs {
+  bool logarithm = false;
+  int outer_loops = 0;
+  int64_t outer[kMaxReduceLoops] = {}, in_outer[kMaxReduceLoops] = {}, out_outer[kMaxReduceLoops] = {};
+  int64_t n = 0, in_stride = 1, out_stride = 1;  // along the axis
+  int64_t lanes = 1;                             // neighbours across the axis, next to each other in both tensors
+  int64_t lane_blocks = 1, row_block = 1, tasks = 0;
+};
+void prepare_softmax(SoftmaxArgs& args);
+
+struct ReduceKernels {
+  void (*reduce)(const ReduceArgs& args, const float* in, float* out, int64_t begin, int64_t end);
+  void (*softmax)(const SoftmaxArgs& args, const float* in, float* out, int64_t begin, int64_t end);
+};
+const ReduceKernels& reduce_kernels(Isa isa);
+
+}  // namespace mica

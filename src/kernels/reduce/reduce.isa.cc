@@ -1,0 +1,195 @@
+#include "kernels/reduce/reduce.h"
+
+#include "kernels/reduce/sum.inl"
+
+namespace mica::MICA_ISA {
+namespace {
+
+constexpr int64_t kLaneBlock = 64;
+
+float finished(float x, const ReduceArgs& args) {
+  switch (args.finish) {
+    case ReduceFinish::kScale: return x * args.scale;
+    case ReduceFinish::kSqrt: return __builtin_sqrtf(x);
+    case ReduceFinish::kLog: {
+      float lane[kLanes];
+      store(lane, log_of(set1(x)));
+      return lane[0];
+    }
+    default: return x;
+  }
+}
+
+// Offset of the index-th combination of loops.
+int64_t offset_of(int64_t index, const int64_t* dims, const int64_t* strides, int loops) {
+  int64_t offset = 0;
+  for (int i = loops; i-- > 0;) {
+    offset += index % dims[i] * strides[i];
+    index /= dims[i];
+  }
+  return offset;
+}
+
+// The reduced loops but the last, counted through.
+int64_t runs_of(const ReduceArgs& args) {
+  int64_t runs = 1;
+  for (int i = 0; i + 1 < args.inner_loops; ++i) runs *= args.inner[i];
+  return runs;
+}
+
+template <ReduceFunction kF>
+float reduce_single(const ReduceArgs& args, const float* in) {
+  const int last = args.inner_loops - 1;
+  const int64_t runs = runs_of(args);
+  if (runs == 1) return reduce_run<kF>(in, args.inner[last], args.in_inner[last]);
+  Tree<kF> tree;
+  for (int64_t r = 0; r < runs; ++r) {
+    const float* from = in + offset_of(r, args.inner, args.in_inner, last);
+    float lane[kLanes];
+    store(lane, neutral<kF>());
+    lane[0] = reduce_run<kF>(from, args.inner[last], args.in_inner[last]);
+    tree.push(load(lane));
+  }
+  return over_lanes<kF>(tree.result());
+}
+
+// Up to kLaneBlock neighbours side by side.
+template <ReduceFunction kF>
+void reduce_lanes(const ReduceArgs& args, const float* in, float* out, int64_t lanes) {
+  const int last = args.inner_loops - 1;
+  const int64_t runs = runs_of(args), n = args.inner[last], step = args.in_inner[last];
+  for (int64_t v = 0; v < lanes; v += kLanes) {
+    const int width = static_cast<int>(least(kLanes, lanes - v));
+    Tree<kF> tree;
+    F32 sum = neutral<kF>();
+    int64_t in_block = 0;
+    for (int64_t r = 0; r < runs; ++r) {
+      const float* from = in + v + offset_of(r, args.inner, args.in_inner, last);
+      for (int64_t i = 0; i < n; ++i) {
+        sum = with_element<kF>(sum, width == kLanes ? load(from + i * step) : load_partial(from + i * step, width));
+        if (++in_block < kBlockVectors) continue;
+        tree.push(sum);
+        sum = neutral<kF>();
+        in_block = 0;
+      }
+    }
+    if (in_block) tree.push(sum);
+    float lane[kLanes];
+    store(lane, tree.result());
+    for (int i = 0; i < width; ++i) out[(v + i) * args.out_lane] = finished(lane[i], args);
+  }
+}
+
+template <ReduceFunction kF>
+void reduce_tasks(const ReduceArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t row = task / args.lane_blocks, lane = task % args.lane_blocks * kLaneBlock;
+    const float* from = in + offset_of(row, args.outer, args.in_outer, args.outer_loops) + lane;
+    float* to = out + offset_of(row, args.outer, args.out_outer, args.outer_loops) + lane * args.out_lane;
+    if (args.lanes == 1)
+      *to = finished(reduce_single<kF>(args, from), args);
+    else
+      reduce_lanes<kF>(args, from, to, least(kLaneBlock, args.lanes - lane));
+  }
+}
+
+void reduce(const ReduceArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
+  switch (args.function) {
+    case ReduceFunction::kSum: return reduce_tasks<ReduceFunction::kSum>(args, in, out, begin, end);
+    case ReduceFunction::kMax: return reduce_tasks<ReduceFunction::kMax>(args, in, out, begin, end);
+    case ReduceFunction::kMin: return reduce_tasks<ReduceFunction::kMin>(args, in, out, begin, end);
+    case ReduceFunction::kProd: return reduce_tasks<ReduceFunction::kProd>(args, in, out, begin, end);
+    case ReduceFunction::kSumOfAbs: return reduce_tasks<ReduceFunction::kSumOfAbs>(args, in, out, begin, end);
+    case ReduceFunction::kSumOfSquares: return reduce_tasks<ReduceFunction::kSumOfSquares>(args, in, out, begin, end);
+  }
+}
+
+// Sum of e^(x - largest) over a row, blocked as reduce_run is; keeps the powers in `out` when it is not null.
+float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
+  Tree<ReduceFunction::kSum> tree;
+  const F32 top = set1(largest);
+  constexpr int64_t kBlock = kBlockVectors * kLanes;
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t end = least(n, i + kBlock);
+    F32 sum = zero();
+    for (int64_t k = i; k < end; k += kLanes) {
+      const int width = static_cast<int>(least(kLanes, end - k));
+      F32 e = exp_of(sub(load_partial(x + k, width), top));
+      if (out) store_partial(out + k, e, width);
+      if (width < kLanes) e = select(first_lanes(width), e, zero());
+      sum = add(sum, e);
+    }
+    tree.push(sum);
+  }
+  return reduce_add(tree.result());
+}
+
+// Neighbours along the axis in both tensors.
+void softmax_row(const float* x, float* out, int64_t n, bool logarithm) {
+  const float largest = reduce_run<ReduceFunction::kMax>(x, n, 1);
+  const float sum = sum_of_powers(x, n, largest, logarithm ? nullptr : out);
+  if (logarithm) {
+    const F32 shift = add(set1(largest), zero()), log_sum = log_of(set1(sum));
+    for (int64_t i = 0; i < n; i += kLanes) {
+      const int width = static_cast<int>(least(kLanes, n - i));
+      store_partial(out + i, sub(sub(load_partial(x + i, width), shift), log_sum), width);
+    }
+    return;
+  }
+  const F32 factor = set1(1 / sum);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int width = static_cast<int>(least(kLanes, n - i));
+    store_partial(out + i, mul(load_partial(out + i, width), factor), width);
+  }
+}
+
+// One vector of neighbours across the axis.
+void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int width) {
+  F32 largest = set1(-__builtin_inff());
+  for (int64_t i = 0; i < args.n; ++i) largest = max_nan(largest, load_partial(x + i * args.in_stride, width));
+  Tree<ReduceFunction::kSum> tree;
+  F32 sum = zero();
+  for (int64_t i = 0; i < args.n; ++i) {
+    const F32 e = exp_of(sub(load_partial(x + i * args.in_stride, width), largest));
+    if (!args.logarithm) store_partial(out + i * args.out_stride, e, width);
+    sum = add(sum, e);
+    if ((i + 1) % kBlockVectors) continue;
+    tree.push(sum);
+    sum = zero();
+  }
+  tree.push(sum);
+  const F32 total = tree.result(), factor = div(set1(1.0f), total), log_sum = log_of(total);
+  for (int64_t i = 0; i < args.n; ++i) {
+    float* to = out + i * args.out_stride;
+    if (args.logarithm)
+      store_partial(to, sub(sub(load_partial(x + i * args.in_stride, width), largest), log_sum), width);
+    else
+      store_partial(to, mul(load_partial(to, width), factor), width);
+  }
+}
+
+void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
+  int64_t rows = 1;
+  for (int i = 0; i < args.outer_loops; ++i) rows *= args.outer[i];
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t block = task / args.lane_blocks, lane = task % args.lane_blocks * kLaneBlock;
+    for (int64_t r = block * args.row_block; r < least(rows, (block + 1) * args.row_block); ++r) {
+      const float* from = in + offset_of(r, args.outer, args.in_outer, args.outer_loops) + lane;
+      float* to = out + offset_of(r, args.outer, args.out_outer, args.outer_loops) + lane;
+      if (args.lanes == 1 && args.in_stride == 1 && args.out_stride == 1) {
+        softmax_row(from, to, args.n, args.logarithm);
+        continue;
+      }
+      const int64_t lanes = least(kLaneBlock, args.lanes - lane);
+      for (int64_t v = 0; v < lanes; v += kLanes)
+        softmax_lanes(args, from + v, to + v, static_cast<int>(least(kLanes, lanes - v)));
+    }
+  }
+}
+
+}  // namespace
+
+extern const ReduceKernels reduce_kernels;
+const ReduceKernels reduce_kernels = {.reduce = reduce, .softmax = softmax};
+
+}  // namespace mica::MICA_ISA

@@ -1,0 +1,16 @@
+#include "ops/norm/layer_norm.h"
+#include "ops/norm/norm_run.h"
+
+namespace mica {
+namespace {
+
+Result<bool> bind(BindScope& scope) {
+  const auto& a = scope.attributes<LayerNorm>();
+  return norm::bind_rows(scope, a.axis, a.epsilon, false);
+}
+
+}  // namespace
+
+MICA_RUN(rms_norm) = {.bind = bind};
+
+}  // namespace mica

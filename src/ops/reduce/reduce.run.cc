@@ -1,0 +1,116 @@
+#include "kernels/reduce/reduce.h"
+
+#include "ops/reduce/axes.h"
+#include "ops/reduce/reduce.h"
+#include "step/chain.h"
+#include "step/loops.h"
+
+namespace mica {
+namespace {
+
+struct Arguments {
+  const ReduceKernels* kernels;
+  ReduceArgs reduce;
+  int out_slot;
+};
+void run(const void* arguments, void* const* operands, const TaskRange& range) {
+  const auto& args = *static_cast<const Arguments*>(arguments);
+  args.kernels->reduce(args.reduce, static_cast<const float*>(operands[0]),
+                       static_cast<float*>(operands[args.out_slot]), range.begin, range.end);
+}
+
+// False for the kinds that the kernel does not have.
+bool set_function(ReduceKind kind, int64_t n, ReduceArgs& args) {
+  args.scale = 1 / static_cast<float>(n);
+  switch (kind) {
+    case ReduceKind::kSum: args.function = ReduceFunction::kSum; return true;
+    case ReduceKind::kMean:
+      args.function = ReduceFunction::kSum;
+      args.finish = ReduceFinish::kScale;
+      return true;
+    case ReduceKind::kMax: args.function = ReduceFunction::kMax; return true;
+    case ReduceKind::kMin: args.function = ReduceFunction::kMin; return true;
+    case ReduceKind::kProd: args.function = ReduceFunction::kProd; return true;
+    case ReduceKind::kL1: args.function = ReduceFunction::kSumOfAbs; return true;
+    case ReduceKind::kL2:
+      args.function = ReduceFunction::kSumOfSquares;
+      args.finish = ReduceFinish::kSqrt;
+      return true;
+    case ReduceKind::kLogSum:
+      args.function = ReduceFunction::kSum;
+      args.finish = ReduceFinish::kLog;
+      return true;
+    case ReduceKind::kSumSquare: args.function = ReduceFunction::kSumOfSquares; return true;
+    case ReduceKind::kLogSumExp: return false;
+  }
+  return false;
+}
+
+void set_loops(const PairLoops& kept, const PairLoops& reduced, ReduceArgs& args) {
+  // Neighbours that are kept are reduced side by side.
+  const bool side_by_side =
+      kept.count > 0 && kept.a[kept.count - 1] == 1 && !(reduced.count > 0 && reduced.a[reduced.count - 1] == 1);
+  args.outer_loops = kept.count - (side_by_side ? 1 : 0);
+  for (int i = 0; i < args.outer_loops; ++i) {
+    args.outer[i] = kept.dims[i];
+    args.in_outer[i] = kept.a[i];
+    args.out_outer[i] = kept.b[i];
+  }
+  if (side_by_side) {
+    args.lanes = kept.dims[kept.count - 1];
+    args.out_lane = kept.b[kept.count - 1];
+  }
+  args.inner_loops = reduced.count;
+  for (int i = 0; i < reduced.count; ++i) {
+    args.inner[i] = reduced.dims[i];
+    args.in_inner[i] = reduced.a[i];
+  }
+  if (reduced.count == 0) {  // all reduced axes have size 1
+    args.inner_loops = 1;
+    args.inner[0] = 1;
+    args.in_inner[0] = 1;
+  }
+}
+
+Result<bool> bind(BindScope& scope) {
+  const auto& a = scope.attributes<Reduce>();
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  if (x.dtype != DType::kF32 || !strides_fit(x) || !strides_fit(out) || x.empty()) return false;
+  Ints axes;
+  if (scope.has(1)) {
+    if (!scope.input(1).constant) return false;
+    const Elements list(scope.input(1).view);
+    for (int64_t i = 0; i < scope.input(1).view.count(); ++i)
+      if (!axes.push(list.integer(i))) return false;
+  }
+  MICA_TRY(const reduce::AxisSet set, reduce::axis_set(axes.span(), x.rank, !a.keep_when_empty));
+  PairLoops kept, reduced;
+  for (int i = 0, o = 0; i < x.rank; ++i) {
+    if (set[i])
+      reduced.push(x.dim(i), x.stride(i), 0, sizeof(float));
+    else
+      kept.push(x.dim(i), x.stride(i), out.stride(o), sizeof(float));
+    if (!set[i] || a.keep_dims) ++o;
+  }
+  kept.merge();
+  reduced.merge();
+  Arguments filled{&reduce_kernels(scope.machine->isa), {}, static_cast<int>(scope.inputs.size())};
+  if (!set_function(a.kind, reduced.size(), filled.reduce)) return false;
+  set_loops(kept, reduced, filled.reduce);
+  prepare_reduce(filled.reduce);
+  MICA_TRY(Arguments * args, scope.arguments<Arguments>());
+  *args = filled;
+  MICA_TRY(const std::string_view name, kernel_name(scope, "reduce", x.dtype));
+  MICA_TRY_STATUS(scope.add({.kernel = run,
+                             .arguments = args,
+                             .tasks = args->reduce.tasks,
+                             .work = static_cast<double>(x.count()),
+                             .name = name}));
+  return true;
+}
+
+}  // namespace
+
+MICA_RUN(reduce) = {.bind = bind};
+
+}  // namespace mica
