@@ -67,6 +67,7 @@ class SegmentBinder {
   Status gather_operands(const Stage& stage, StageScope& scope);
   Result<bool> try_hook(const Stage& stage, uint32_t s, StageScope& scope);
   Result<bool> retry_dense(const Stage& stage, uint32_t s, const StageScope& first);
+  Result<bool> bind_composition(const Stage& stage, uint32_t s, const StageScope& scope);
   Status add_reference(const Stage& stage, uint32_t s);
   Status add_post_ops(const Stage& stage, uint32_t s, int done, StageScope& scope);
   Status copy_known_outputs();
@@ -295,10 +296,38 @@ Status SegmentBinder::add_copy(uint32_t s, const TensorView& from, Place from_pl
   return add_step(s, {.kernel = run_copy, .arguments = args, .work = static_cast<double>(from.count()), .name = "copy"}, operands);
 }
 
+// A concatenation copies those of its inputs that do not stand in their place already.
+Result<bool> SegmentBinder::bind_composition(const Stage& stage, uint32_t s, const StageScope& scope) {
+  if (stage.epilogue.count || !types_.value(stage.outputs[0]).type.shape.fixed()) return false;
+  const TensorView& whole = scope.output(0).view;
+  if (is_sub_byte(whole.dtype)) return false;
+  Vector<TensorView> sizes, parts;
+  for (const BoundOperand& input : scope.inputs) {
+    if (!input.present || (input.constant && !input.view.data && !input.view.empty())) return false;
+    MICA_TRY_STATUS(sizes.push_back(input.view));
+  }
+  MICA_TRY_STATUS(parts.resize(sizes.size()));
+  for (uint32_t i = 0; i < sizes.size(); ++i)
+    if (!part_of(stage, sizes, whole, parts[i], i)) return false;
+  const Place to = scope.places[scope.input_count];
+  for (uint32_t i = 0; i < sizes.size(); ++i) {
+    const Place part{to.base, to.offset + static_cast<int64_t>(reinterpret_cast<intptr_t>(parts[i].data))};
+    const Place from = scope.places[i];
+    if (parts[i].empty() || (from.base == part.base && from.offset == part.offset && to.base != kBaseAbsolute)) continue;
+    parts[i].data = nullptr;
+    MICA_TRY_STATUS(add_copy(s, sizes[i], from, parts[i], part));
+  }
+  return true;
+}
+
 Status SegmentBinder::bind_stage(uint32_t s) {
   const Stage& stage = function_.stages[s];
   StageScope scope(*this, stage, s);
   MICA_TRY_STATUS(gather_operands(stage, scope));
+  if (stage.op->compose && !context_.reference_only) {
+    MICA_TRY(bool composed, bind_composition(stage, s, scope));
+    if (composed) return {};
+  }
   MICA_TRY(bool handled, try_hook(stage, s, scope));
   if (handled) return {};
   if (!context_.reference_only) {

@@ -8,6 +8,8 @@ namespace {
 // Views are computed on addresses; a made-up base stands for memory that has none yet.
 char* const kBase = reinterpret_cast<char*>(uintptr_t{1} << 44);
 
+constexpr size_t kMaxParts = 64;   // concatenations of more are copied by their own kernel
+
 class ViewScope final : public RunScope {
  public:
   Status allocate_output(int, std::span<const int64_t>) override { return out_of_memory(); }
@@ -139,20 +141,12 @@ class Placer {
 
   void try_compose(const Stage& stage, uint32_t i, uint32_t v) {
     const uint32_t u = stage.inputs[i];
-    ViewScope scope;
-    RunValue in[64];
-    if (stage.inputs.size() > 64) return;
-    for (size_t k = 0; k < stage.inputs.size(); ++k) {
-      in[k].present = stage.inputs[k] != kNoIndex;
-      if (in[k].present) in[k].tensor = shape_view(types_.value(stage.inputs[k]).type);
-    }
-    scope.inputs = {in, stage.inputs.size()};
-    scope.attributes_blob = stage.attributes.data();
-    TensorView whole = at(v).view, part = shape_view(types_.value(u).type);
-    whole.data = kBase;
-    if (!stage.op->compose(scope, whole, part, static_cast<int>(i))) return;
+    if (stage.inputs.size() > kMaxParts) return;
+    TensorView sizes[kMaxParts], part;
+    for (size_t k = 0; k < stage.inputs.size(); ++k) sizes[k] = shape_view(types_.value(stage.inputs[k]).type);
+    if (!part_of(stage, {sizes, stage.inputs.size()}, at(v).view, part, i)) return;
     at(u) = at(v);
-    at(u).offset += static_cast<char*>(part.data) - kBase;
+    at(u).offset += reinterpret_cast<intptr_t>(part.data);
     part.data = nullptr;
     at(u).view = part;
   }
@@ -277,6 +271,24 @@ class Placer {
 };
 
 }  // namespace
+
+bool part_of(const Stage& stage, std::span<const TensorView> sizes, const TensorView& whole, TensorView& part, uint32_t i) {
+  if (sizes.size() > kMaxParts) return false;
+  ViewScope scope;
+  RunValue in[kMaxParts];
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    in[k].present = true;
+    in[k].tensor = sizes[k];
+  }
+  scope.inputs = {in, sizes.size()};
+  scope.attributes_blob = stage.attributes.data();
+  TensorView all = whole;
+  all.data = kBase;
+  part = sizes[i];
+  if (!stage.op->compose(scope, all, part, static_cast<int>(i))) return false;
+  part.data = reinterpret_cast<void*>(static_cast<char*>(part.data) - kBase);
+  return true;
+}
 
 void set_order(TensorView& view, bool channels_last) {
   set_dense_strides(view);

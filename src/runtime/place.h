@@ -38,6 +38,9 @@ struct Placement {
 
 Result<Placement> place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options);
 
+// Input `i` of a composing stage (OpDef::compose) as a part of `whole`; `part.data` is relative to a null base. `sizes`: a view of
+// each input with its dims.
+bool part_of(const Stage& stage, std::span<const TensorView> sizes, const TensorView& whole, TensorView& part, uint32_t i);
 // Strides of a tensor in the physical order: source, or channels last (rank >= 3: axis 1 innermost).
 void set_order(TensorView& view, bool channels_last);
 // Bytes from the first to behind the last element of a view without negative strides.

@@ -49,6 +49,18 @@ Status reference(RunScope& scope) {
   return {};
 }
 
+// Input `input` is the slice of the whole behind the inputs before it.
+bool compose(const RunScope& scope, const TensorView& out, TensorView& in, int input) {
+  const auto axis = normalize_axis(scope.attributes<Concat>().axis, out.rank);
+  if (!axis.ok()) return false;
+  int64_t at = 0;
+  for (int i = 0; i < input; ++i) at += scope.in(i).dim(*axis);
+  const TensorView part = slice_axis(out, *axis, at, scope.in(input).dim(*axis));
+  in.data = part.data;
+  in.strides = part.strides;
+  return true;
+}
+
 }  // namespace
 
 MICA_OP(concat) = {.name = "concat",
@@ -58,6 +70,7 @@ MICA_OP(concat) = {.name = "concat",
                    .infer = infer,
                    .reference = reference,
                    .flops = [](const CostScope&) -> int64_t { return 0; },
+                   .compose = compose,
                    .dim_rule = DimRule::kMove,
                    .layout = LayoutRule::kAny};
 

@@ -88,6 +88,12 @@ Value* as_reshape(const Match& m, Builder& build) {
   return build.one(op_reshape, Reshape{.allow_zero = true}, {m["x"], build.ints(dims)});
 }
 
+// A dropout that neither trains nor gives its mask.
+bool passes_on(const Node& node) {
+  const Value* training = node.inputs.size() > 2 ? node.inputs[2] : nullptr;
+  return node.outputs.size() == 1 && (!training || contents::uniform(training) == 0.0);
+}
+
 template <int number>
 Value* neutral(const Match& m, Builder&) {
   Value* x = m["x"];
@@ -99,6 +105,7 @@ std::vector<Rule> make() {
   return {
       {"remove-identity", "identity(x) → x", is(op_identity, {any("x")}), just_x},
       {"remove-copy", "copy(x) → x", is(op_copy, {any("x")}), just_x},
+      {"remove-dropout", "dropout(x) outside of training → x", is(op_dropout, {any("x")}).rest().where(passes_on), just_x},
       {"remove-noop-cast", "cast(x) to its own type → x", is(op_cast, {any("x")}), same_type},
       {"remove-noop-reshape", "reshape(x) to its own shape → x", is(op_reshape, {any("x"), any("shape")}), same_type},
       {"remove-noop-expand", "expand(x) to its own shape → x", is(op_expand, {any("x"), any("shape")}), same_type},
