@@ -1,0 +1,7 @@
+#include "ir/product_epilogue.h"
+
+namespace mica {
+
+MICA_LOWER(matmul) = {.absorbs = absorbed_by_product};
+
+}  // namespace mica
