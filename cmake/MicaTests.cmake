@@ -53,4 +53,10 @@ if(TARGET mica_tools)
   target_link_libraries(onnx_suite PRIVATE mica_tools mica_protos mica_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
   target_include_directories(onnx_suite PRIVATE ${CMAKE_BINARY_DIR}/generated/tests ${CMAKE_BINARY_DIR}/generated/src)
   set_target_properties(onnx_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME onnx_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/onnx_suite/suite.sh $<TARGET_FILE:onnx_suite>)
+endif()
+# model_suite FOLDER: real models against their reference outputs.
+if(TARGET mica)
+  add_test(NAME model_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/model_suite --mica $<TARGET_FILE:mica>)
 endif()

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The operator cases below $MICA_SUITES, as one test: the self-test first, then each suite. Unset: left out; missing: a failure.
+set -uo pipefail
+program=$1
+here=$(dirname "$0")
+if [ -z "${MICA_SUITES:-}" ]; then
+  printf 'onnx_suite was left out: MICA_SUITES is not set\n0 passed, 0 failed, 1 skipped\n'
+  exit 0
+fi
+suite=$MICA_SUITES/onnx-backend-1.21
+if [ ! -d "$suite/node" ]; then
+  printf 'onnx_suite: the folder %s/node is missing\n0 passed, 1 failed, 0 skipped\n' "$suite"
+  exit 1
+fi
+"$program" "$suite/node" --only test_add --self-test || exit 1
+exec "$program" "$suite/node" --exceptions "$here/exceptions.txt" --threads 2 </dev/null
