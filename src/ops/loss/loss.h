@@ -5,12 +5,12 @@
 
 namespace mica {
 
-enum class Reduction : uint8_t { kMean, kSum, kNone };
-inline constexpr std::string_view kReductionNames[] = {"mean", "sum", "none"};
-constexpr std::span<const std::string_view> names_of(Reduction) { return kReductionNames; }
+enum class LossReduction : uint8_t { kMean, kSum, kNone };
+inline constexpr std::string_view kLossReductionNames[] = {"mean", "sum", "none"};
+constexpr std::span<const std::string_view> names_of(LossReduction) { return kLossReductionNames; }
 
 struct ClassLoss {
-  Reduction reduction = Reduction::kMean;
+  LossReduction reduction = LossReduction::kMean;
   bool ignores = false;
   int64_t ignore_index = 0;
   template <class V>
@@ -32,7 +32,7 @@ inline Status infer(InferScope& scope) {
   MICA_CHECK(is_integer(scope.dtype(kLabels)), kBadType, "labels must be integers, not {}",
              name_of(scope.dtype(kLabels)));
   if (scope.has(kWeights)) MICA_TRY_STATUS(require_same_dtype(scope, kScores, kWeights));
-  const bool each = scope.attributes<ClassLoss>().reduction == Reduction::kNone;
+  const bool each = scope.attributes<ClassLoss>().reduction == LossReduction::kNone;
   const Shape &scores = scope.shape(kScores), &labels = scope.shape(kLabels);
   if (scores.known() && labels.known())
     MICA_CHECK(labels.rank == scores.rank - 1, kBadRank, "labels of {} dimensions for scores of {}",
@@ -67,7 +67,7 @@ inline Status reduce(RunScope& scope, const Sizes& s, const double* likelihood) 
   const auto& a = scope.attributes<ClassLoss>();
   const Elements labels(scope.in(kLabels));
   double sum = 0, weights = 0;
-  const bool each = a.reduction == Reduction::kNone;
+  const bool each = a.reduction == LossReduction::kNone;
   MICA_TRY_STATUS(each ? scope.allocate_output(0, scope.in(kLabels).shape()) : scope.allocate_output(0, {}));
   if (!scope.wants(0)) return {};
   const Elements y(scope.out(0));
@@ -83,7 +83,7 @@ inline Status reduce(RunScope& scope, const Sizes& s, const double* likelihood) 
     sum += value;
     weights += weight;
   }
-  if (!each) y.set_number(0, a.reduction == Reduction::kMean ? sum / weights : sum);
+  if (!each) y.set_number(0, a.reduction == LossReduction::kMean ? sum / weights : sum);
   return {};
 }
 

@@ -94,6 +94,8 @@ void store_cast(const Cast& cast, const Elements& in, const int64_t* i, const El
     out.set_integer_at(o, in.integer_at(i));
   } else if (whole && !is_float(cast.to)) {
     out.set_integer_at(o, in.integer_at(i));
+  } else if (is_integer(cast.to) && is_sub_byte(cast.to)) {
+    out.set_integer_at(o, in.integer_at(i));   // the low bits of the whole number, as the standard's own cases have it
   } else {
     out.set_number_at(o, in.number_at(i));
   }
