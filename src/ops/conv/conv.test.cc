@@ -1,0 +1,117 @@
+#include "problem.h"
+
+namespace mica::suite {
+namespace {
+
+Problem conv(std::vector<int64_t> x, std::vector<int64_t> w, std::vector<Attribute> attributes, bool bias = true) {
+  double terms = 1;
+  for (size_t i = 1; i < w.size(); ++i) terms *= static_cast<double>(w[i]);
+  Problem p{.op = "conv", .attributes = std::move(attributes)};
+  p.inputs = {uniform(x), constant(uniform(w, -1, 1, 2))};
+  if (bias) p.inputs.push_back(constant(uniform({w[0]}, -1, 1, 3)));
+  p.terms = terms + 1;
+  p.scale = terms + 1;
+  p.expect_kernel = "conv_f32";
+  return p;
+}
+
+std::vector<Attribute> with(std::vector<int64_t> pads, std::vector<int64_t> strides = {}, int64_t groups = 1,
+                            std::vector<int64_t> dilations = {}) {
+  return {{"pads", pads}, {"strides", strides}, {"groups", groups}, {"dilations", dilations}};
+}
+
+TEST(Conv, KnownSums) {
+  check({.op = "conv",
+         .inputs = {iota({1, 1, 3, 3}), list({1, 1, 2, 2}, {1, 2, 3, 4}), list({1}, {10})},
+         .expect = {{.numbers = {37, 47, 67, 77}, .dims = std::vector<int64_t>{1, 1, 2, 2}}}});
+}
+
+TEST(Conv, Pointwise) {
+  check(conv({1, 5, 3, 4}, {7, 5, 1, 1}, {}));
+  check(conv({2, 33, 7, 5}, {35, 33, 1, 1}, with({}, {2, 2}), false));
+  check(conv({3, 4, 1, 1}, {17, 4, 1, 1}, {}));
+}
+
+TEST(Conv, Windows) {
+  check(conv({1, 3, 9, 7}, {8, 3, 3, 3}, with({1, 1, 1, 1})));
+  check(conv({2, 6, 11, 5}, {4, 3, 3, 2}, with({1, 0, 2, 1}, {2, 1}, 2)));
+  check(conv({1, 4, 9, 9}, {5, 4, 3, 3}, with({2, 2, 2, 2}, {}, 1, {2, 2})));
+  check(conv({1, 17, 13, 14}, {19, 17, 3, 3}, with({1, 1, 1, 1})));
+}
+
+TEST(Conv, Depthwise) {
+  check(conv({1, 19, 8, 9}, {19, 1, 3, 3}, with({1, 1, 1, 1}, {}, 19)));
+  check(conv({2, 5, 8, 9}, {5, 1, 5, 5}, with({2, 2, 2, 2}, {2, 2}, 5)));
+  check(conv({1, 3, 8, 9}, {6, 1, 3, 3}, with({1, 1, 1, 1}, {}, 3)));
+}
+
+TEST(Conv, OneAndThreeAxes) {
+  check(conv({2, 3, 13}, {4, 3, 3}, with({1, 1})));
+  check(conv({1, 2, 5, 4, 6}, {3, 2, 2, 3, 2}, with({0, 1, 0, 1, 1, 1})));
+}
+
+TEST(Conv, SameKeepsTheSize) {
+  for (const char* pad : {"same_upper", "same_lower"})
+    check(conv({1, 2, 7, 8}, {3, 2, 4, 2}, {{"auto_pad", pad}, {"strides", std::vector<int64_t>{2, 1}}}));
+}
+
+TEST(Conv, WeightsKnownAtRunOnly) {
+  Problem p = conv({1, 4, 6, 5}, {9, 4, 3, 3}, with({1, 1, 1, 1}));
+  p.inputs[1].constant = false;
+  check(p);
+}
+
+TEST(Conv, Doubles) {
+  Problem p = conv({1, 2, 4, 4}, {3, 2, 3, 3}, with({1, 1, 1, 1}));
+  for (Spec& s : p.inputs) s.dtype = DType::kF64;
+  p.expect_kernel = "";
+  check(p);
+}
+
+TEST(Conv, Refuses) {
+  check_error(conv({1, 3, 9, 7}, {8, 4, 3, 3}, {}), Code::kBadShape);
+  check_error(conv({1, 3, 2, 2}, {8, 3, 3, 3}, {}), Code::kBadShape);
+  check_error(conv({1, 3, 9, 7}, {8, 3, 3}, {}), Code::kBadRank);
+  check_error(conv({1, 3, 9, 7}, {8, 3, 3, 3}, with({1, 1}, {})), Code::kBadAttribute);
+  check_error(conv({1, 3, 9, 7}, {8, 3, 3, 3}, with({}, {0, 1})), Code::kBadAttribute);
+  check_error(conv({1, 4, 9, 7}, {3, 2, 3, 3}, with({}, {}, 2)), Code::kBadShape);
+}
+
+TEST(ConvTranspose, KnownSums) {
+  check({.op = "conv_transpose",
+         .inputs = {list({1, 1, 2}, {1, 2}), list({1, 1, 3}, {1, 10, 100})},
+         .expect = {{.numbers = {1, 12, 120, 200}, .dims = std::vector<int64_t>{1, 1, 4}}}});
+}
+
+TEST(ConvTranspose, Shapes) {
+  const auto problem = [](std::vector<Attribute> attributes, std::vector<int64_t> w) {
+    Problem p{.op = "conv_transpose", .attributes = std::move(attributes)};
+    p.inputs = {uniform({2, 4, 5, 3}), constant(uniform(w, -1, 1, 2))};
+    p.terms = p.scale = 60;
+    return p;
+  };
+  check(problem({{"strides", std::vector<int64_t>{2, 3}}}, {4, 5, 3, 3}));
+  check(problem({{"strides", std::vector<int64_t>{2, 2}}, {"pads", std::vector<int64_t>{1, 1, 1, 0}}, {"groups", 2}},
+                {4, 3, 3, 2}));
+  check(problem({{"strides", std::vector<int64_t>{2, 2}}, {"auto_pad", "same_upper"}}, {4, 2, 3, 3}));
+  check(
+      problem({{"strides", std::vector<int64_t>{2, 2}}, {"output_shape", std::vector<int64_t>{11, 7}}}, {4, 2, 3, 3}));
+}
+
+TEST(QlinearConv, IsExact) {
+  Problem p{.op = "qlinear_conv", .attributes = with({1, 1, 1, 1}, {2, 2})};
+  p.inputs = {uniform({1, 5, 9, 8}, 0, 255, 1, DType::kU8),
+              scalar(0.02),
+              scalar(113, DType::kU8),
+              constant(uniform({7, 5, 3, 3}, -128, 127, 2, DType::kI8)),
+              constant(list({7}, {0.01, 0.02, 0.003})),
+              constant(list({7}, {0, 0, 0}, DType::kI8)),
+              scalar(0.09),
+              scalar(7, DType::kU8),
+              constant(uniform({7}, -4000, 4000, 3, DType::kI32))};
+  for (size_t i : {1, 2, 6, 7}) p.inputs[i].constant = true;
+  check(p);
+}
+
+}  // namespace
+}  // namespace mica::suite

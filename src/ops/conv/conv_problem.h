@@ -1,0 +1,41 @@
+// From a convolution's operands to the numbers that its kernels want; bind and the packing for files share it.
+#pragma once
+#include "kernels/conv/conv.h"
+#include "kernels/pack/pack.h"
+#include "ops/conv/conv.h"
+#include "types/packing.h"
+
+namespace mica::conv {
+
+// Sizes and window of a 1- to 3-dimensional convolution (fewer axes become outer ones of extent 1); views stay empty.
+// False for more axes.
+inline bool kernel_problem(const Sizes& s, ConvProblem& p) {
+  const int spatial = s.window.spatial;
+  if (spatial > 3) return false;
+  p = {};
+  p.images = s.batch;
+  p.groups = s.groups;
+  p.in_channels = s.groups * s.group_in;
+  p.out_channels = s.groups * s.group_out;
+  for (int i = 0; i < spatial; ++i) {
+    const int to = 3 - spatial + i;
+    const auto from = static_cast<size_t>(i);
+    p.in[to] = s.window.in[from];
+    p.out[to] = s.window.out[from];
+    p.kernel[to] = s.window.kernel[from];
+    p.stride[to] = s.window.stride[from];
+    p.dilation[to] = s.window.dilation[from];
+    p.pad[to] = s.window.pad_begin[from];
+  }
+  return true;
+}
+
+// The form of the weights that an algorithm reads; it depends on them and the groups alone.
+inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
+  const PackKind kind = algorithm == ConvAlgorithm::kDepthwise     ? PackKind::kTaps16
+                        : algorithm == ConvAlgorithm::kWinograd4x4 ? PackKind::kWinograd4x4
+                                                                   : PackKind::kPanels16;
+  return {static_cast<uint32_t>(kind), {p.groups}};
+}
+
+}  // namespace mica::conv

@@ -1,0 +1,31 @@
+#include "ops/matmul/gemm.h"
+
+#include "ops/matmul/product_step.h"
+
+namespace mica {
+namespace {
+
+// The summand is one number for each column (a bias), or a whole matrix (a residual); others are left to the reference.
+Result<bool> bind(BindScope& scope) {
+  const auto& g = scope.attributes<Gemm>();
+  matmul::ProductOptions options{.flip_a = g.transpose_a, .flip_b = g.transpose_b, .alpha = g.alpha};
+  if (scope.has(2) && g.beta != 0) {
+    const TensorView &sum = scope.input(2).view, &out = scope.output(0).view;
+    if (g.beta != 1 || sum.rank == 0) return false;
+    const bool adjacent = sum.dim(sum.rank - 1) <= 1 || sum.stride(sum.rank - 1) == static_cast<int64_t>(sizeof(float));
+    const bool one_row = (sum.rank == 1 || sum.dim(0) == 1) && sum.dim(sum.rank - 1) == out.dim(1);
+    if (one_row && adjacent)
+      options.bias = 2;
+    else if (std::ranges::equal(sum.shape(), out.shape()))
+      options.residual = 2;
+    else
+      return false;
+  }
+  return matmul::bind_product(scope, options);
+}
+
+}  // namespace
+
+MICA_RUN(gemm) = {.bind = bind};
+
+}  // namespace mica

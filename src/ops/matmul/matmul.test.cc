@@ -1,0 +1,109 @@
+#include "problem.h"
+
+namespace mica::suite {
+namespace {
+
+Problem product(std::vector<int64_t> a, std::vector<int64_t> b, bool constant_b = true) {
+  const double k = static_cast<double>(a.back());
+  Problem p{.op = "matmul"};
+  p.inputs = {uniform(std::move(a)), uniform(std::move(b), -1, 1, 2)};
+  p.inputs[1].constant = constant_b;
+  p.terms = p.scale = k;
+  p.expect_kernel = "gem";
+  return p;
+}
+
+TEST(Matmul, KnownSums) {
+  check({.op = "matmul",
+         .inputs = {list({2, 2}, {1, 2, 3, 4}), list({2, 2}, {5, 6, 7, 8})},
+         .expect = {{.numbers = {19, 22, 43, 50}}}});
+}
+
+TEST(Matmul, Matrices) {
+  for (const bool constant_b : {true, false}) {
+    check(product({1, 37}, {37, 19}, constant_b));
+    check(product({17, 5}, {5, 33}, constant_b));
+    check(product({3, 129}, {129, 1}, constant_b));
+  }
+}
+
+TEST(Matmul, Batches) {
+  for (const bool constant_b : {true, false}) {
+    check(product({2, 3, 7, 5}, {5, 9}, constant_b));
+    check(product({2, 3, 7, 5}, {2, 3, 5, 9}, constant_b));
+    check(product({2, 1, 7, 5}, {3, 5, 9}, constant_b));
+    check(product({4, 1, 5}, {4, 5, 3}, constant_b));
+  }
+}
+
+TEST(Matmul, Vectors) {
+  Problem left = product({5}, {3, 5, 4}), right = product({2, 3, 5}, {5});
+  left.epilogues = right.epilogues = false;
+  check(left);
+  check(right);
+  Problem dot = product({5}, {5});
+  dot.expect_kernel = "";
+  check(dot);
+}
+
+TEST(Matmul, Integers) {
+  check({.op = "matmul",
+         .inputs = {list({1, 2}, {1 << 20, 3}, DType::kI32), list({2, 1}, {1 << 20, 5}, DType::kI32)},
+         .expect = {{.numbers = {15}}}});
+}
+
+TEST(Matmul, Refuses) {
+  check_error(product({2, 3}, {4, 5}), Code::kBadShape);
+  check_error(product({2, 2, 3}, {3, 3, 5}), Code::kBadShape);
+}
+
+TEST(Gemm, FormsOfTheOperands) {
+  for (const bool a : {false, true})
+    for (const bool b : {false, true})
+      for (const bool constant_b : {false, true}) {
+        Problem p{.op = "gemm", .attributes = {{"transpose_a", a}, {"transpose_b", b}, {"alpha", 0.5}}};
+        p.inputs = {uniform(a ? std::vector<int64_t>{11, 6} : std::vector<int64_t>{6, 11}),
+                    uniform(b ? std::vector<int64_t>{21, 11} : std::vector<int64_t>{11, 21}, -1, 1, 2),
+                    uniform({21}, -1, 1, 3)};
+        p.inputs[1].constant = constant_b;
+        p.terms = p.scale = 12;
+        p.expect_kernel = "gemm_f32";
+        check(p);
+        p.inputs[2] = uniform({6, 21}, -1, 1, 3);
+        check(p);
+        p.inputs.pop_back();
+        check(p);
+      }
+}
+
+TEST(Gemm, SummandsThatBroadcast) {
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{}, {1}, {3, 1}, {1, 4}}) {
+    Problem p{.op = "gemm", .attributes = {{"beta", 2.0}}};
+    p.inputs = {uniform({3, 5}), uniform({5, 4}, -1, 1, 2), uniform(shape, -1, 1, 3)};
+    p.terms = p.scale = 8;
+    check(p);
+  }
+}
+
+TEST(Einsum, Equations) {
+  const auto sum = [](const char* equation, std::vector<Spec> inputs) {
+    return Problem{
+        .op = "einsum", .attributes = {{"equation", equation}}, .inputs = std::move(inputs), .terms = 20, .scale = 20};
+  };
+  check(sum("ij,jk->ik", {uniform({3, 4}), uniform({4, 2}, -1, 1, 2)}));
+  check(sum("...ij,...jk", {uniform({5, 3, 4}), uniform({1, 4, 2}, -1, 1, 2)}));
+  check(sum("ii->i", {uniform({4, 4})}));
+  check(sum("i,j,k->kji", {uniform({2}), uniform({3}), uniform({4})}));
+  check_error(sum("ij,jk->iz", {uniform({3, 4}), uniform({4, 2})}), Code::kBadAttribute);
+  check_error(sum("ijk->i", {uniform({3, 4})}), Code::kBadRank);
+  check_error(sum("i!->i", {uniform({3})}), Code::kBadRank);
+}
+
+TEST(MatmulInteger, ZeroPoints) {
+  check({.op = "matmul_integer",
+         .inputs = {list({1, 2}, {3, 255}, DType::kU8), list({2, 1}, {-128, 1}, DType::kI8), list({}, {1}, DType::kU8)},
+         .expect = {{.numbers = {2 * -128 + 254}}}});
+}
+
+}  // namespace
+}  // namespace mica::suite

@@ -1,0 +1,20 @@
+#include "ops/pool/pool.h"
+#include "ops/pool/pool_step.h"
+
+namespace mica {
+namespace {
+
+Result<bool> bind(BindScope& scope) {
+  const auto& a = scope.attributes<LpPool>();
+  if (a.p != 1 && a.p != 2) return false;
+  PoolProblem problem{.kind = a.p == 1 ? PoolKind::kL1 : PoolKind::kL2};
+  MICA_TRY(const Window window, fixed_window(a.window(), scope.input(0).view.shape().subspan(2), a.kernel.span()));
+  if (!pool::set_window(problem, window)) return false;
+  return pool::bind_pool(scope, problem, "lp_pool_f32");
+}
+
+}  // namespace
+
+MICA_RUN(lp_pool) = {.bind = bind};
+
+}  // namespace mica

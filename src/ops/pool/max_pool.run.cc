@@ -1,0 +1,20 @@
+#include "ops/pool/pool.h"
+#include "ops/pool/pool_step.h"
+
+namespace mica {
+namespace {
+
+Result<bool> bind(BindScope& scope) {
+  const auto& a = scope.attributes<MaxPool>();
+  if (scope.outputs.size() > 1 && scope.output(1).present) return false;  // where the maximum stands
+  PoolProblem problem{.kind = PoolKind::kMax};
+  MICA_TRY(const Window window, fixed_window(a.window(), scope.input(0).view.shape().subspan(2), a.kernel.span()));
+  if (!pool::set_window(problem, window)) return false;
+  return pool::bind_pool(scope, problem, "max_pool_f32");
+}
+
+}  // namespace
+
+MICA_RUN(max_pool) = {.bind = bind};
+
+}  // namespace mica

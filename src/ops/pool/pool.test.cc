@@ -1,0 +1,80 @@
+#include "problem.h"
+
+namespace mica::suite {
+namespace {
+
+using List = std::vector<int64_t>;
+
+Problem pool(const char* op, std::vector<Attribute> attributes, List x, const char* kernel) {
+  return {.op = op,
+          .attributes = std::move(attributes),
+          .inputs = {uniform(std::move(x))},
+          .terms = 40,
+          .scale = 40,
+          .expect_kernel = kernel};
+}
+
+TEST(Pool, Windows) {
+  for (const auto& [op, kernel] :
+       {std::pair{"max_pool", "max_pool_f32"}, {"average_pool", "average_pool_f32"}, {"lp_pool", "lp_pool_f32"}}) {
+    check(pool(op, {{"kernel", List{2, 3}}, {"strides", List{2, 1}}}, {2, 5, 7, 9}, kernel));
+    check(
+        pool(op, {{"kernel", List{3, 3}}, {"strides", List{2, 2}}, {"pads", List{1, 1, 1, 1}}}, {1, 19, 6, 5}, kernel));
+    check(pool(op, {{"kernel", List{3, 3}}, {"strides", List{2, 2}}, {"pads", List{0, 0, 1, 1}}, {"ceil_mode", true}},
+               {1, 3, 6, 7}, kernel));
+    check(pool(op, {{"kernel", List{3}}, {"dilations", List{2}}}, {1, 3, 12}, kernel));
+    check(pool(op, {{"kernel", List{2, 2, 2}}, {"auto_pad", "same_lower"}}, {1, 2, 4, 3, 5}, kernel));
+  }
+}
+
+TEST(Pool, Global) {
+  check(pool("global_max_pool", {}, {2, 5, 7, 9}, "global_max_pool_f32"));
+  check(pool("global_average_pool", {}, {2, 17, 7, 7}, "global_average_pool_f32"));
+  check(pool("global_lp_pool", {{"p", 1}}, {2, 3, 4}, "global_lp_pool_f32"));
+}
+
+TEST(AveragePool, PaddingCounts) {
+  check({.op = "average_pool",
+         .attributes = {{"kernel", List{2}}, {"pads", List{1, 0}}, {"count_include_pad", true}},
+         .inputs = {list({1, 1, 2}, {4, 8})},
+         .expect = {{.numbers = {2, 6}}}});
+  check({.op = "average_pool",
+         .attributes = {{"kernel", List{2}}, {"pads", List{1, 0}}},
+         .inputs = {list({1, 1, 2}, {4, 8})},
+         .expect = {{.numbers = {4, 6}}}});
+}
+
+TEST(MaxPool, IndicesAndBytes) {
+  Problem p{.op = "max_pool",
+            .attributes = {{"kernel", List{2, 2}}},
+            .inputs = {list({1, 1, 2, 3}, {1, 5, 5, 4, 0, 5})},
+            .outputs = 2};
+  p.expect = {{.numbers = {5, 5}}, {.numbers = {1, 1}}};
+  check(p);
+  p.attributes.emplace_back("column_major", true);
+  p.expect = {{.numbers = {5, 5}}, {.numbers = {2, 2}}};
+  check(p);
+  check({.op = "max_pool",
+         .attributes = {{"kernel", List{2}}},
+         .inputs = {list({1, 1, 3}, {-3, -128, -5}, DType::kI8)},
+         .expect = {{.numbers = {-3, -5}}}});
+}
+
+TEST(MaxPool, Refuses) {
+  check_error(pool("max_pool", {{"kernel", List{3, 3}}}, {1, 1, 2, 2}, ""), Code::kBadShape);
+  check_error(pool("max_pool", {{"kernel", List{3}}}, {1, 1, 2, 2}, ""), Code::kBadAttribute);
+}
+
+TEST(MaxUnpool, PutsElementsBack) {
+  check({.op = "max_unpool",
+         .attributes = {{"kernel", List{2}}, {"strides", List{2}}},
+         .inputs = {list({1, 1, 2}, {7, 9}), list({1, 1, 2}, {1, 2}, DType::kI64)},
+         .expect = {{.numbers = {0, 7, 9, 0}}}});
+  check_error({.op = "max_unpool",
+               .attributes = {{"kernel", List{2}}, {"strides", List{2}}},
+               .inputs = {list({1, 1, 2}, {7, 9}), list({1, 1, 2}, {1, 4}, DType::kI64)}},
+              Code::kBadValue);
+}
+
+}  // namespace
+}  // namespace mica::suite

@@ -1,0 +1,80 @@
+// Pooling steps: what the pooling operators share at bind.
+#pragma once
+#include "kernels/pool/pool.h"
+#include "step/channels_last.h"
+#include "types/window.h"
+
+namespace mica::pool {
+
+struct PoolStep {
+  PoolArgs args;
+  int x = 0, y = 0;  // operands
+  const PoolKernels* kernels;
+};
+
+inline void run_pool_step(const void* arguments, void* const* operands, const TaskRange& range) {
+  const PoolStep& step = *static_cast<const PoolStep*>(arguments);
+  PoolArgs args = step.args;
+  args.x = static_cast<const float*>(operands[step.x]);
+  args.y = static_cast<float*>(operands[step.y]);
+  step.kernels->run(args, range.begin, range.end);
+}
+
+inline PoolView view_of(const ImageView& v) { return {v.image, v.depth, v.row, v.pixel}; }
+
+// Adds the steps of `problem`, whose kind and window are set; false when types or strides do not suit.
+inline Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std::string_view name) {
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  ImageView view;
+  if (x.dtype != DType::kF32 || x.empty() || out.empty() || !image_view(x, view) || !image_view(out, view))
+    return false;
+  const int y = static_cast<int>(scope.inputs.size());
+  MICA_TRY(const ImageOperand to, write_channels_last(scope, y, out));
+  if (to.operand < 0) return false;
+  MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x));
+  if (from.operand < 0) return false;
+  MICA_TRY(PoolStep * step, scope.arguments<PoolStep>());
+  *step = {
+      .args = {.problem = problem}, .x = from.operand, .y = to.operand, .kernels = &pool_kernels(scope.machine->isa)};
+  PoolProblem& p = step->args.problem;
+  p.images = from.view.images;
+  p.channels = from.view.channels;
+  std::copy_n(from.view.extent, 3, p.in);
+  std::copy_n(to.view.extent, 3, p.out);
+  p.in_view = view_of(from.view);
+  p.out_view = view_of(to.view);
+  step->args.choice = choose_pool(p, scope.machine->threads);
+  const double taps = static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]);
+  MICA_TRY_STATUS(scope.add({.kernel = run_pool_step,
+                             .arguments = step,
+                             .tasks = step->args.choice.tasks,
+                             .work = static_cast<double>(out.count()) * taps,
+                             .name = name}));
+  MICA_TRY_STATUS(finish_channels_last(scope, y, out, to));
+  return true;
+}
+
+// The numbers of a window over one to three axes; false for more.
+inline bool set_window(PoolProblem& p, const Window& w) {
+  if (w.spatial > 3) return false;
+  for (int i = 0; i < w.spatial; ++i) {
+    const int to = 3 - w.spatial + i;
+    const auto from = static_cast<size_t>(i);
+    p.kernel[to] = w.kernel[from];
+    p.stride[to] = w.stride[from];
+    p.dilation[to] = w.dilation[from];
+    p.pad[to] = w.pad_begin[from];
+    p.pad_after[to] = w.pad_end[from];
+  }
+  return true;
+}
+
+// A window that is the whole input.
+inline bool set_global(PoolProblem& p, const TensorView& x) {
+  ImageView view;
+  if (!image_view(x, view)) return false;
+  std::copy_n(view.extent, 3, p.kernel);
+  return true;
+}
+
+}  // namespace mica::pool
