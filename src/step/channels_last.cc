@@ -131,4 +131,14 @@ Status finish_channels_last(BindScope& scope, int index, const TensorView& tenso
       scope, {.planes = planes, .pixels = written.view, .planes_operand = index, .pixels_operand = written.operand});
 }
 
+Status turn_image(BindScope& scope, const ImageOperand& from, const ImageOperand& to) {
+  const bool to_pixels = !from.view.channels_last();
+  const ImageOperand &planes = to_pixels ? from : to, &pixels = to_pixels ? to : from;
+  return add_turn(scope, {.planes = planes.view,
+                          .pixels = pixels.view,
+                          .planes_operand = planes.operand,
+                          .pixels_operand = pixels.operand,
+                          .to_pixels = to_pixels});
+}
+
 }  // namespace mica

@@ -34,4 +34,7 @@ Result<ImageOperand> read_channels_last(BindScope& scope, int index, const Tenso
 Result<ImageOperand> write_channels_last(BindScope& scope, int index, const TensorView& tensor);
 Status finish_channels_last(BindScope& scope, int index, const TensorView& tensor, const ImageOperand& written);
 
+// Adds the step between an image whose pixels and one whose channels are adjacent, in either direction.
+Status turn_image(BindScope& scope, const ImageOperand& from, const ImageOperand& to);
+
 }  // namespace mica

@@ -24,6 +24,13 @@ GemmEpilogueMap map_epilogue(const BindScope& scope, const GemmEpilogueOptions& 
 // The kernel's form of a function of one operand; false when there is none.
 bool activation_of(const PostOp& op, GemmEpilogue& form);
 
+// How many of the scope's inputs are the operator's own; those of post-ops follow.
+inline int own_inputs(const BindScope& scope) {
+  int count = static_cast<int>(scope.inputs.size());
+  for (int i = 0; i < scope.epilogue.count; ++i) count -= scope.epilogue.ops[i].operand >= 0;
+  return count;
+}
+
 inline GemmLimits limits_of(const Machine& machine) {
   return {.l1_bytes = static_cast<int64_t>(machine.l1d),
           .l2_bytes = static_cast<int64_t>(machine.l2),

@@ -1,7 +1,42 @@
 #include "ir/product_epilogue.h"
+#include "ops/conv/conv_problem.h"
 
 namespace mica {
+namespace {
 
-MICA_LOWER(conv) = {.absorbs = absorbed_by_product};
+// Dimensions as numbers; a batch that is not known counts as one image.
+bool fixed_dims(const Shape& shape, TensorView& view) {
+  view = {};
+  view.dtype = DType::kF32;
+  view.rank = shape.rank;
+  for (int i = 0; i < shape.rank; ++i) {
+    if (!shape[i].is_fixed() && i > 0) return false;
+    view.dims[static_cast<size_t>(i)] = shape[i].is_fixed() ? shape[i].value() : 1;
+  }
+  return shape.known();
+}
+
+// The form that bind will ask for when all operands have channels innermost.
+std::vector<PackedConstant> pack(const Node& node) {
+  const Value& weights = *node.inputs[1];
+  TensorView x;
+  ConvProblem p;
+  if (!weights.constant || weights.type.dtype != DType::kF32 || !fixed_dims(node.inputs[0]->type.shape, x)) return {};
+  const auto sizes = conv::sizes_of(node.attributes<Conv>(), x, weights.constant->view);
+  if (!sizes.ok() || !conv::kernel_problem(*sizes, p)) return {};
+  p.in_view = dense_view(p.in, p.in_channels);
+  p.out_view = dense_view(p.out, p.out_channels);
+  const ConvAlgorithm algorithm = choose_conv_algorithm(p);
+  PackedConstant packed{1, conv::pack_key(p, algorithm), {}};
+  packed.bytes.resize(static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float));
+  pack_conv(p, algorithm, weights.constant->view.as<const float>(), reinterpret_cast<float*>(packed.bytes.data()));
+  std::vector<PackedConstant> all;
+  all.push_back(std::move(packed));
+  return all;
+}
+
+}  // namespace
+
+MICA_LOWER(conv) = {.absorbs = absorbed_by_product, .pack = pack};
 
 }  // namespace mica

@@ -1,33 +1,9 @@
-#include "kernels/conv/conv.h"
-
 #include "ops/conv/conv_problem.h"
-#include "step/channels_last.h"
+#include "ops/conv/conv_step.h"
 #include "step/gemm_epilogue.h"
 
 namespace mica {
 namespace {
-
-struct Operands {
-  int x = 0, w = -1, bias = -1, y = 0, residual = -1;  // w, bias, residual: -1 when there is none (w: packed ahead)
-};
-
-struct ConvStep {
-  ConvArgs args;
-  Operands operands;
-  const ConvKernels* kernels;
-};
-
-void run(const void* arguments, void* const* operands, const TaskRange& range) {
-  const ConvStep& step = *static_cast<const ConvStep*>(arguments);
-  const auto at = [&](int i) { return i < 0 ? nullptr : static_cast<float*>(operands[i]); };
-  ConvArgs args = step.args;
-  args.x = at(step.operands.x);
-  args.y = at(step.operands.y);
-  if (step.operands.w >= 0) args.w = at(step.operands.w);
-  args.epilogue.bias = at(step.operands.bias);
-  args.epilogue.residual = at(step.operands.residual);
-  step.kernels->run(args, range.begin, range.end, static_cast<float*>(range.scratch));
-}
 
 struct Packing {
   ConvProblem problem;
@@ -46,7 +22,7 @@ void pack_at_run(const void* arguments, void* const* operands, const TaskRange&)
 }
 
 // Packed weights: made ahead when they are constant, else by a step of each run.
-Status pack_weights(BindScope& scope, ConvStep& step) {
+Status pack_weights(BindScope& scope, conv::ConvStep& step) {
   const ConvProblem& p = step.args.problem;
   const ConvAlgorithm algorithm = step.args.choice.algorithm;
   const auto bytes = static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float);
@@ -63,11 +39,11 @@ Status pack_weights(BindScope& scope, ConvStep& step) {
       {.kernel = pack_at_run, .arguments = packing, .work = static_cast<double>(bytes), .name = "conv_pack_f32"});
 }
 
-ConvView view_of(const ImageView& v) { return {v.image, v.depth, v.row, v.pixel}; }
+bool has_bias(const BindScope& scope) { return own_inputs(scope) > 2 && scope.has(2); }
 
 // The post-ops; a residual is taken when it lies as the kernel reads it.
-Status take_epilogue(BindScope& scope, ConvStep& step, bool direct_output) {
-  GemmEpilogueOptions options{.column_axis = 1, .has_bias = scope.has(2), .residual = direct_output};
+Status take_epilogue(BindScope& scope, conv::ConvStep& step, bool direct_output) {
+  GemmEpilogueOptions options{.column_axis = 1, .has_bias = has_bias(scope), .residual = direct_output};
   GemmEpilogueMap map = map_epilogue(scope, options);
   ImageView residual;
   if (map.residual >= 0 && !(image_view(scope.input(map.residual).view, residual) && residual.channels_last())) {
@@ -75,21 +51,12 @@ Status take_epilogue(BindScope& scope, ConvStep& step, bool direct_output) {
     map = map_epilogue(scope, options);
   }
   step.args.epilogue = map.form;
-  step.operands.bias = scope.has(2) ? 2 : map.bias;
+  step.operands.bias = has_bias(scope) ? 2 : map.bias;
   step.operands.residual = map.residual;
   step.args.problem.has_residual = map.residual >= 0;
-  if (map.residual >= 0) step.args.problem.residual_view = view_of(residual);
+  if (map.residual >= 0) step.args.problem.residual_view = conv::view_of(residual);
   scope.epilogue_done = map.done;
   return {};
-}
-
-std::string_view name_of(ConvAlgorithm algorithm) {
-  switch (algorithm) {
-    case ConvAlgorithm::kPointwise: return "conv_f32_pointwise";
-    case ConvAlgorithm::kDepthwise: return "conv_f32_depthwise";
-    case ConvAlgorithm::kWinograd4x4: return "conv_f32_winograd4x4";
-    default: return "conv_f32_implicit";
-  }
 }
 
 bool is_vector(const TensorView& v) {
@@ -98,10 +65,10 @@ bool is_vector(const TensorView& v) {
 
 Result<bool> bind(BindScope& scope) {
   const BoundOperand &x = scope.input(0), &w = scope.input(1);
-  if (x.view.dtype != DType::kF32 || !w.view.contiguous() || (scope.has(2) && !is_vector(scope.input(2).view)))
+  if (x.view.dtype != DType::kF32 || !w.view.contiguous() || (has_bias(scope) && !is_vector(scope.input(2).view)))
     return false;
   MICA_TRY(const conv::Sizes sizes, conv::sizes_of(scope.attributes<Conv>(), x.view, w.view));
-  MICA_TRY(ConvStep * step, scope.arguments<ConvStep>());
+  MICA_TRY(conv::ConvStep * step, scope.arguments<conv::ConvStep>());
   ConvProblem& p = step->args.problem;
   ImageView in, out;
   if (!conv::kernel_problem(sizes, p) || !image_view(x.view, in) || !image_view(scope.output(0).view, out))
@@ -112,8 +79,8 @@ Result<bool> bind(BindScope& scope) {
   if (to.operand < 0) return false;
   MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x.view));
   if (from.operand < 0) return false;
-  p.in_view = view_of(from.view);
-  p.out_view = view_of(to.view);
+  p.in_view = conv::view_of(from.view);
+  p.out_view = conv::view_of(to.view);
   step->operands.x = from.operand;
   step->operands.y = to.operand;
   MICA_TRY_STATUS(take_epilogue(scope, *step, to.operand == y));
@@ -121,14 +88,7 @@ Result<bool> bind(BindScope& scope) {
   step->args.choice = choose_conv(p, algorithm, scope.machine->isa, limits_of(*scope.machine));
   step->kernels = &conv_kernels(scope.machine->isa);
   MICA_TRY_STATUS(pack_weights(scope, *step));
-  const double work =
-      static_cast<double>(scope.output(0).view.count()) * static_cast<double>(sizes.group_in * sizes.window.taps());
-  MICA_TRY_STATUS(scope.add({.kernel = run,
-                             .arguments = step,
-                             .tasks = step->args.choice.tasks,
-                             .work = work,
-                             .scratch_bytes = static_cast<size_t>(step->args.choice.scratch_floats) * sizeof(float),
-                             .name = name_of(step->args.choice.algorithm)}));
+  MICA_TRY_STATUS(conv::add_step(scope, *step, conv::name_of(step->args.choice.algorithm)));
   MICA_TRY_STATUS(finish_channels_last(scope, y, scope.output(0).view, to));
   return true;
 }

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include "problem.h"
 
 namespace mica::suite {
@@ -110,6 +112,32 @@ TEST(QlinearConv, IsExact) {
               scalar(7, DType::kU8),
               constant(uniform({7}, -4000, 4000, 3, DType::kI32))};
   for (size_t i : {1, 2, 6, 7}) p.inputs[i].constant = true;
+  p.expect_kernel = "conv_8bit_exact";
+  p.epilogues = false;
+  check(p);
+  p.attributes = with({1, 1, 1, 1});
+  check(p);
+  p.inputs[0] = uniform({2, 7, 6, 5}, -128, 127, 1, DType::kI8);
+  p.inputs[2] = constant(scalar(-3, DType::kI8));
+  p.inputs[3] = constant(uniform({7, 1, 3, 3}, -128, 127, 2, DType::kI8));
+  p.inputs[7] = constant(scalar(-5, DType::kI8));
+  p.attributes = with({1, 1, 1, 1}, {}, 7);
+  check(p);
+}
+
+TEST(ConvInteger, ZeroPointsOfARun) {
+  Problem p{.op = "conv_integer", .attributes = with({0, 1, 1, 0})};
+  p.inputs = {uniform({1, 3, 5, 6}, 0, 255, 1, DType::kU8), constant(uniform({4, 3, 2, 2}, 0, 255, 2, DType::kU8)),
+              scalar(99, DType::kU8), constant(scalar(128, DType::kU8))};
+  p.expect_kernel = "conv_8bit_exact";
+  p.epilogues = false;
+  check(p);
+}
+
+TEST(ConvInteger, SumsBeyondFloat) {
+  Problem p{.op = "conv_integer"};
+  p.inputs = {list({1, 1100, 1, 1}, {255}, DType::kU8), constant(list({1, 1100, 1, 1}, {127, 126}, DType::kI8))};
+  p.expect = {{.numbers = {255.0 * 550 * 253}}};
   check(p);
 }
 

@@ -37,7 +37,8 @@ inline TransposedAxis transposed_axis(const ConvTranspose& a, SpatialAxis axis, 
   const bool same = a.auto_pad == AutoPad::kSameUpper || a.auto_pad == AutoPad::kSameLower;
   if (a.output_shape.empty() && !same) {
     const bool pads = a.auto_pad == AutoPad::kNotSet;
-    const int64_t begin = pads ? a.pads.get(i, 0) : 0, end = pads ? a.pads.get(i + static_cast<size_t>(axis.count), 0) : 0;
+    const int64_t begin = pads ? a.pads.get(i, 0) : 0,
+                  end = pads ? a.pads.get(i + static_cast<size_t>(axis.count), 0) : 0;
     return {dims.sub(full, begin + end), begin};
   }
   const Dim out = a.output_shape.empty() ? dims.mul(in, stride) : Dim(a.output_shape[i]);

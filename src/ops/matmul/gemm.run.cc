@@ -9,7 +9,7 @@ namespace {
 Result<bool> bind(BindScope& scope) {
   const auto& g = scope.attributes<Gemm>();
   matmul::ProductOptions options{.flip_a = g.transpose_a, .flip_b = g.transpose_b, .alpha = g.alpha};
-  if (scope.has(2) && g.beta != 0) {
+  if (own_inputs(scope) > 2 && scope.has(2) && g.beta != 0) {
     const TensorView &sum = scope.input(2).view, &out = scope.output(0).view;
     if (g.beta != 1 || sum.rank == 0) return false;
     const bool adjacent = sum.dim(sum.rank - 1) <= 1 || sum.stride(sum.rank - 1) == static_cast<int64_t>(sizeof(float));

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include "problem.h"
 
 namespace mica::suite {

@@ -1,0 +1,21 @@
+// The element-wise part of recurrent cells, fp32: from sums of gates to the next state.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mica {
+
+enum class Isa : uint8_t;
+
+struct RecurrentKernels {
+  // gates: input, output, forget, cell, each `hidden` sums. c = σ(f)·c + σ(i)·tanh(g); h = σ(o)·tanh(c).
+  void (*lstm)(const float* gates, float* c, float* h, int64_t hidden);
+  // x: update, reset, hidden sums of the input; r: those of the state, of which the hidden one is multiplied by the
+  // reset gate. h = (1 - z)·tanh(x_h + σ(x_r + r_r)·r_h) + z·h.
+  void (*gru)(const float* x, const float* r, float* h, int64_t hidden);
+  // h = tanh(sums)
+  void (*tanh)(const float* sums, float* h, int64_t hidden);
+};
+const RecurrentKernels& recurrent_kernels(Isa isa);
+
+}  // namespace mica

@@ -1,0 +1,54 @@
+// One convolution on the kernels as a step.
+#pragma once
+#include "kernels/conv/conv.h"
+#include "step/channels_last.h"
+
+namespace mica::conv {
+
+struct StepOperands {
+  int x = 0, w = -1, bias = -1, y = 0, residual = -1;  // w, bias, residual: -1 when there is none (w: packed ahead)
+};
+
+struct ConvStep {
+  ConvArgs args;
+  StepOperands operands;
+  const ConvKernels* kernels;
+};
+
+inline void run_step(const void* arguments, void* const* operands, const TaskRange& range) {
+  const ConvStep& step = *static_cast<const ConvStep*>(arguments);
+  const auto at = [&](int i) { return i < 0 ? nullptr : static_cast<float*>(operands[i]); };
+  ConvArgs args = step.args;
+  args.x = at(step.operands.x);
+  args.y = at(step.operands.y);
+  if (step.operands.w >= 0) args.w = at(step.operands.w);
+  if (step.operands.bias >= 0) args.epilogue.bias = at(step.operands.bias);
+  args.epilogue.residual = at(step.operands.residual);
+  step.kernels->run(args, range.begin, range.end, static_cast<float*>(range.scratch));
+}
+
+inline ConvView view_of(const ImageView& v) { return {v.image, v.depth, v.row, v.pixel}; }
+
+inline std::string_view name_of(ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::kPointwise: return "conv_f32_pointwise";
+    case ConvAlgorithm::kDepthwise: return "conv_f32_depthwise";
+    case ConvAlgorithm::kWinograd4x4: return "conv_f32_winograd4x4";
+    default: return "conv_f32_implicit";
+  }
+}
+
+// Adds the step, whose arguments are in the scope's memory.
+inline Status add_step(BindScope& scope, const ConvStep& step, std::string_view name) {
+  const ConvProblem& p = step.args.problem;
+  const double outputs = static_cast<double>(p.images * p.out[0] * p.out[1] * p.out[2] * p.out_channels);
+  return scope.add(
+      {.kernel = run_step,
+       .arguments = &step,
+       .tasks = step.args.choice.tasks,
+       .work = outputs * static_cast<double>(p.in_channels / p.groups * p.kernel[0] * p.kernel[1] * p.kernel[2]),
+       .scratch_bytes = static_cast<size_t>(step.args.choice.scratch_floats) * sizeof(float),
+       .name = name});
+}
+
+}  // namespace mica::conv

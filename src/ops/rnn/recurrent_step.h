@@ -1,0 +1,257 @@
+// Recurrent layers on the kernels: the inputs of all time steps are multiplied at once, then each direction walks
+// through time with one product of the state per step. For the default activations, fp32, constant weights, and
+// sequences of full length.
+#pragma once
+#include "kernels/gemm/gemm.h"
+#include "kernels/pack/pack.h"
+#include "kernels/recurrent/recurrent.h"
+#include "ops/rnn/recurrent.h"
+#include "step/gemm_epilogue.h"
+
+namespace mica::rnn {
+
+enum class Cell : uint8_t { kLstm, kGru, kTanh };
+constexpr int gates_of(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
+
+// Rows of `hidden` adjacent floats of an operand: bytes from one index to the next.
+struct Rows {
+  int operand = -1;
+  int64_t time = 0, direction = 0, batch = 0;
+};
+
+struct RecurrentStep {
+  Cell cell;
+  GemmArgs product;        // state times R: without pointers to the state and the results
+  const float* r[2];       // packed, of each direction
+  const float* r_bias[2];  // GRU: of the state's sums
+  int64_t time, batch, hidden, gates;
+  bool reverse[2];
+  int sums;  // operand: [direction][two outer axes of x][gates · hidden]
+  int64_t sums_direction, sums_time, sums_batch;
+  Rows y, last_h, last_c, first_h, first_c;
+  const GemmKernels* gemm;
+  const RecurrentKernels* kernels;
+};
+
+inline float* row(void* const* operands, const Rows& rows, int64_t time, int64_t direction, int64_t batch) {
+  if (rows.operand < 0 || !operands[rows.operand]) return nullptr;
+  return reinterpret_cast<float*>(static_cast<char*>(operands[rows.operand]) + time * rows.time +
+                                  direction * rows.direction + batch * rows.batch);
+}
+
+inline void load_states(const RecurrentStep& s, void* const* operands, int64_t d, const Rows& from, float* state) {
+  for (int64_t n = 0; n < s.batch; ++n) {
+    const float* given = row(operands, from, 0, d, n);
+    for (int64_t i = 0; i < s.hidden; ++i) state[n * s.hidden + i] = given ? given[i] : 0.0f;
+  }
+}
+inline void copy_row(const float* from, float* to, int64_t count) {
+  for (int64_t i = 0; to && i < count; ++i) to[i] = from[i];
+}
+
+// Scratch of a direction: h, c, the sums of one step, and what the product needs.
+inline int64_t scratch_floats(const RecurrentStep& s) {
+  return s.batch * s.hidden * 2 + s.batch * s.gates * s.hidden + s.product.choice.scratch_floats + 48;
+}
+
+// One direction for each task.
+inline void run_recurrent(const void* arguments, void* const* operands, const TaskRange& range) {
+  const RecurrentStep& s = *static_cast<const RecurrentStep*>(arguments);
+  const int64_t width = s.gates * s.hidden;
+  float* scratch = static_cast<float*>(range.scratch);
+  float *gates = scratch + s.product.choice.scratch_floats, *h = gates + s.batch * width, *c = h + s.batch * s.hidden;
+  for (int64_t d = range.begin; d < range.end; ++d) {
+    load_states(s, operands, d, s.first_h, h);
+    load_states(s, operands, d, s.first_c, c);
+    GemmArgs product = s.product;
+    product.a = h;
+    product.b = s.r[d];
+    product.c = gates;
+    if (s.cell == Cell::kGru) product.epilogue.bias = s.r_bias[d];
+    for (int64_t k = 0; k < s.time; ++k) {
+      const int64_t t = s.reverse[d] ? s.time - 1 - k : k;
+      const float* sums = static_cast<const float*>(operands[s.sums]) + d * s.sums_direction + t * s.sums_time;
+      if (s.cell != Cell::kGru) product.epilogue.residual = sums;
+      s.gemm->run(product, 0, product.choice.tasks, scratch);
+      for (int64_t n = 0; n < s.batch; ++n) {
+        float *state = h + n * s.hidden, *own = gates + n * width;
+        if (s.cell == Cell::kLstm) s.kernels->lstm(own, c + n * s.hidden, state, s.hidden);
+        if (s.cell == Cell::kGru) s.kernels->gru(sums + n * s.sums_batch, own, state, s.hidden);
+        if (s.cell == Cell::kTanh) s.kernels->tanh(own, state, s.hidden);
+        copy_row(state, row(operands, s.y, t, d, n), s.hidden);
+      }
+    }
+    for (int64_t n = 0; n < s.batch; ++n) {
+      copy_row(h + n * s.hidden, row(operands, s.last_h, 0, d, n), s.hidden);
+      copy_row(c + n * s.hidden, row(operands, s.last_c, 0, d, n), s.hidden);
+    }
+  }
+}
+
+// W and R [directions, gates · hidden, depth] in panels of their transposes.
+struct WeightPacking {
+  int64_t directions, width, depth;
+};
+inline void pack_weights(const TensorView& plain, void* to, const void* context) {
+  const auto& p = *static_cast<const WeightPacking*>(context);
+  for (int64_t d = 0; d < p.directions; ++d) {
+    PanelSource source{.data = plain.as<const float>() + d * p.width * p.depth, .n = p.width, .n_stride = p.depth};
+    source.k[3] = p.depth;
+    source.k_stride[3] = 1;
+    pack_panels(source, static_cast<float*>(to) + d * panels_size(p.depth, p.width));
+  }
+}
+inline Result<const float*> packed_weights(BindScope& scope, int input, const WeightPacking& sizes) {
+  MICA_TRY(WeightPacking * context, scope.arguments<WeightPacking>());
+  *context = sizes;
+  const auto bytes = static_cast<size_t>(sizes.directions * panels_size(sizes.depth, sizes.width)) * sizeof(float);
+  const PackKey key{static_cast<uint32_t>(PackKind::kPanels16), {0, 1, 0x3f800000}};  // transposes, factor 1
+  MICA_TRY(const void* packed, scope.packed(input, {key, bytes, pack_weights, context}));
+  return static_cast<const float*>(packed);
+}
+
+// The product of the inputs.
+struct InputStep {
+  GemmArgs product;
+  int x = 0, sums = 0;
+  int64_t offset = 0;  // floats, of a direction's sums
+  const GemmKernels* gemm;
+};
+inline void run_input(const void* arguments, void* const* operands, const TaskRange& range) {
+  const InputStep& s = *static_cast<const InputStep*>(arguments);
+  GemmArgs product = s.product;
+  product.a = static_cast<const float*>(operands[s.x]);
+  product.c = static_cast<float*>(operands[s.sums]) + s.offset;
+  s.gemm->run(product, range.begin, range.end, static_cast<float*>(range.scratch));
+}
+
+// Biases of each direction: of W and R together, or (GRU) apart.
+inline Result<const float*> biases(BindScope& scope, int64_t directions, int64_t width, bool of_w, bool of_r) {
+  MICA_TRY(void* memory, scope.memory(static_cast<size_t>(directions * width) * sizeof(float)));
+  float* list = static_cast<float*>(memory);
+  if (!scope.has(kB)) return list;
+  const Elements given(scope.input(kB).view);
+  for (int64_t d = 0; d < directions; ++d)
+    for (int64_t i = 0; i < width; ++i) {
+      const double w = of_w ? given.number(d * 2 * width + i) : 0,
+                   r = of_r ? given.number(d * 2 * width + width + i) : 0;
+      list[d * width + i] = static_cast<float>(w + r);
+    }
+  return list;
+}
+
+// How a state [directions, batch, hidden] or the results lie; false when rows are not adjacent.
+inline bool rows_of(const BoundOperand& operand, int index, bool batch_first, Rows& rows) {
+  if (!operand.present) return true;
+  const TensorView& v = operand.view;
+  if (v.dtype != DType::kF32 || (v.dim(v.rank - 1) > 1 && v.stride(v.rank - 1) != static_cast<int64_t>(sizeof(float))))
+    return false;
+  rows.operand = index;
+  if (v.rank == 3) {
+    rows.direction = v.stride(batch_first ? 1 : 0);
+    rows.batch = v.stride(batch_first ? 0 : 1);
+    return true;
+  }
+  rows.time = v.stride(batch_first ? 1 : 0);
+  rows.direction = v.stride(batch_first ? 2 : 1);
+  rows.batch = v.stride(batch_first ? 0 : 2);
+  return true;
+}
+
+inline bool suits(const BindScope& scope, const Recurrent& a) {
+  const TensorView &x = scope.input(kX).view, &w = scope.input(kW).view, &r = scope.input(kR).view;
+  if (x.dtype != DType::kF32 || x.rank != 3 || x.empty() || w.empty() || r.empty() || !a.activations.empty() ||
+      a.clip != 0)
+    return false;
+  if (!scope.input(kW).constant || !scope.input(kR).constant || !w.contiguous() || !r.contiguous()) return false;
+  if ((scope.has(kB) && !scope.input(kB).constant) || scope.has(kLengths) || scope.has(kP)) return false;
+  return x.dim(2) == 1 || x.stride(2) == static_cast<int64_t>(sizeof(float));
+}
+
+// One step for each direction: sums[direction] = x · Wᵀ + bias for all time steps.
+inline Status add_inputs(BindScope& scope, const RecurrentStep& s, const float* w, const float* bias) {
+  const TensorView& x = scope.input(kX).view;
+  const int64_t width = s.gates * s.hidden, depth = x.dim(2), outer = x.dim(0), inner = x.dim(1);
+  constexpr int64_t kBytes = sizeof(float);
+  const bool one_line = outer == 1 || inner == 1 || x.stride(0) == inner * x.stride(1);
+  for (int d = 0; d < (s.r[1] ? 2 : 1); ++d) {
+    MICA_TRY(InputStep * step, scope.arguments<InputStep>());
+    GemmArgs& g = step->product;
+    g.problem = {.m = one_line ? outer * inner : inner, .n = width, .k = depth};
+    if (!one_line) g.problem.batch[1] = outer;
+    g.a_stride = (inner == 1 && one_line ? x.stride(0) : x.stride(1)) / kBytes;
+    g.a_batch[1] = x.stride(0) / kBytes;
+    g.c_stride = width;
+    g.c_batch[1] = inner * width;
+    g.b = w + d * panels_size(depth, width);
+    g.epilogue.bias = bias + d * width;
+    g.choice = choose_gemm(g.problem, scope.machine->isa, limits_of(*scope.machine));
+    step->sums = s.sums;
+    step->offset = d * s.sums_direction;
+    step->gemm = s.gemm;
+    MICA_TRY_STATUS(scope.add({.kernel = run_input,
+                               .arguments = step,
+                               .tasks = g.choice.tasks,
+                               .work = static_cast<double>(outer * inner * width) * static_cast<double>(depth),
+                               .scratch_bytes = static_cast<size_t>(g.choice.scratch_floats) * sizeof(float),
+                               .name = "recurrent_input_f32"}));
+  }
+  return {};
+}
+
+inline bool set_rows(const BindScope& scope, bool batch_first, RecurrentStep& s) {
+  const int first = static_cast<int>(scope.inputs.size());
+  Rows* const outputs[] = {&s.y, &s.last_h, &s.last_c};
+  for (int i = 0; i < static_cast<int>(scope.outputs.size()) && i < 3; ++i)
+    if (!rows_of(scope.output(i), first + i, batch_first, *outputs[i])) return false;
+  return rows_of(scope.input(kH0), kH0, batch_first, s.first_h) &&
+         (s.cell != Cell::kLstm || rows_of(scope.input(kC0), kC0, batch_first, s.first_c));
+}
+
+inline Result<bool> bind_recurrent(BindScope& scope, const Recurrent& a, Cell cell, std::string_view name) {
+  if (!suits(scope, a)) return false;
+  MICA_TRY(RecurrentStep * s, scope.arguments<RecurrentStep>());
+  const TensorView &x = scope.input(kX).view, &r = scope.input(kR).view;
+  const int64_t directions = a.directions(), width = r.dim(1);
+  s->cell = cell;
+  s->hidden = r.dim(2);
+  s->gates = gates_of(cell);
+  s->time = x.dim(a.batch_first ? 1 : 0);
+  s->batch = x.dim(a.batch_first ? 0 : 1);
+  s->reverse[0] = a.direction == Direction::kReverse;
+  s->reverse[1] = true;
+  if (width != s->gates * s->hidden || !set_rows(scope, a.batch_first, *s)) return false;
+  s->gemm = &gemm_kernels(scope.machine->isa);
+  s->kernels = &recurrent_kernels(scope.machine->isa);
+  s->sums_direction = s->time * s->batch * width;
+  s->sums_time = a.batch_first ? width : s->batch * width;
+  s->sums_batch = a.batch_first ? s->time * width : width;
+  MICA_TRY(s->sums, scope.temporary(static_cast<size_t>(directions * s->sums_direction) * sizeof(float)));
+  MICA_TRY(const float* w, packed_weights(scope, kW, {directions, width, x.dim(2)}));
+  MICA_TRY(const float* packed, packed_weights(scope, kR, {directions, width, s->hidden}));
+  s->r[0] = packed;
+  s->r[1] = directions == 2 ? packed + panels_size(s->hidden, width) : nullptr;
+  const bool apart = cell == Cell::kGru;
+  MICA_TRY(const float* bias, biases(scope, directions, width, true, !apart));
+  MICA_TRY(const float* r_bias, biases(scope, directions, width, false, apart));
+  for (int64_t d = 0; d < directions; ++d) s->r_bias[d] = r_bias + d * width;
+  GemmArgs& g = s->product;
+  g.problem = {.m = s->batch, .n = width, .k = s->hidden};
+  g.a_stride = s->hidden;
+  g.c_stride = width;
+  g.epilogue.residual_stride = s->sums_batch;
+  GemmLimits limits = limits_of(*scope.machine);
+  limits.threads = 1;
+  g.choice = choose_gemm(g.problem, scope.machine->isa, limits);
+  MICA_TRY_STATUS(add_inputs(scope, *s, w, bias));
+  MICA_TRY_STATUS(
+      scope.add({.kernel = run_recurrent,
+                 .arguments = s,
+                 .tasks = directions,
+                 .work = static_cast<double>(directions * s->time * s->batch * width) * static_cast<double>(s->hidden),
+                 .scratch_bytes = static_cast<size_t>(scratch_floats(*s)) * sizeof(float),
+                 .name = name}));
+  return true;
+}
+
+}  // namespace mica::rnn

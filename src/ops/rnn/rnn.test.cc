@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include "problem.h"
+
+namespace mica::suite {
+namespace {
+
+struct Layer {
+  const char* op;
+  int64_t gates;
+  const char* kernel;
+};
+
+Problem recurrent(const Layer& layer, int64_t directions, bool batch_first, std::vector<Attribute> attributes = {}) {
+  const int64_t time = 5, batch = 3, input = 7, hidden = 19, width = layer.gates * hidden;
+  Problem p{.op = layer.op, .attributes = std::move(attributes), .outputs = layer.gates == 4 ? 3 : 2};
+  p.attributes.emplace_back("batch_first", batch_first);
+  if (directions == 2) p.attributes.emplace_back("direction", "bidirectional");
+  const std::vector<int64_t> state =
+      batch_first ? std::vector<int64_t>{batch, directions, hidden} : std::vector<int64_t>{directions, batch, hidden};
+  p.inputs = {
+      uniform(batch_first ? std::vector<int64_t>{batch, time, input} : std::vector<int64_t>{time, batch, input}),
+      constant(uniform({directions, width, input}, -1, 1, 2)),
+      constant(uniform({directions, width, hidden}, -1, 1, 3)),
+      constant(uniform({directions, 2 * width}, -1, 1, 4)),
+      absent(),
+      uniform(state, -1, 1, 5)};
+  if (layer.gates == 4) p.inputs.push_back(uniform(state, -1, 1, 6));
+  // Rounding of a step's sums goes through saturating functions into the next step.
+  p.terms = 150;
+  p.scale = 8;
+  p.expect_kernel = layer.kernel;
+  p.epilogues = false;
+  return p;
+}
+
+constexpr Layer kLstm{"lstm", 4, "lstm_f32"}, kGru{"gru", 3, "gru_f32"}, kRnn{"rnn", 1, "rnn_f32"};
+
+TEST(Recurrent, DirectionsAndLayouts) {
+  for (const Layer& layer : {kLstm, kGru, kRnn})
+    for (const int64_t directions : {1, 2})
+      for (const bool batch_first : {false, true}) {
+        std::vector<Attribute> attributes;
+        if (layer.gates == 3) attributes.emplace_back("linear_before_reset", true);
+        Problem p = recurrent(layer, directions, batch_first, attributes);
+        p.expect_kernel = "recurrent_input_f32";
+        check(p);
+      }
+}
+
+TEST(Recurrent, WhatTheKernelsLeaveOut) {
+  for (const Layer& layer : {kLstm, kGru, kRnn}) {
+    Problem p = recurrent(layer, 2, false, {{"clip", 0.5}});
+    p.inputs[4] = list({3}, {5, 1, 0}, DType::kI32);
+    p.expect_kernel = "";
+    check(p);
+  }
+}
+
+TEST(Recurrent, OutputsLeftOut) {
+  Problem p = recurrent(kLstm, 1, false);
+  p.unwanted_outputs = {0, 2};
+  p.expect_kernel = "";
+  check(p);
+}
+
+TEST(Recurrent, OneStepByHand) {
+  // One unit, W = R = 1, no bias: h = tanh(x + h).
+  check({.op = "rnn",
+         .inputs = {list({2, 1, 1}, {0.5, -1}), list({1, 1, 1}, {1}), list({1, 1, 1}, {1})},
+         .outputs = 2,
+         .expect = {{.numbers = {0.46211716, -0.49138367}}, {.numbers = {-0.49138367}}}});
+}
+
+TEST(Recurrent, Refuses) {
+  Problem p = recurrent(kLstm, 1, false);
+  p.inputs[1] = uniform({1, 76, 8});
+  check_error(p, Code::kBadShape);
+  p = recurrent(kLstm, 1, false, {{"activations", "sigmoid,tanh"}});
+  check_error(p, Code::kBadAttribute);
+  p = recurrent(kRnn, 1, false);
+  p.inputs[4] = list({3}, {1, 2, 6}, DType::kI32);
+  check_error(p, Code::kBadValue);
+}
+
+}  // namespace
+}  // namespace mica::suite
