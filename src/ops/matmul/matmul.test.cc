@@ -107,5 +107,28 @@ TEST(MatmulInteger, ZeroPoints) {
          .expect = {{.numbers = {2 * -128 + 254}}}});
 }
 
+TEST(MatmulInteger, OnTheKernels) {
+  Problem p{.op = "matmul_integer", .expect_kernel = "gemm_8bit_exact", .epilogues = false};
+  p.inputs = {uniform({2, 3, 37}, 0, 255, 1, DType::kU8), constant(uniform({37, 19}, -128, 127, 2, DType::kI8)),
+              scalar(77, DType::kU8)};
+  check(p);
+  p.inputs = {uniform({5, 17}, -128, 127, 1, DType::kI8), constant(uniform({17, 33}, 0, 255, 2, DType::kU8)), absent(),
+              constant(scalar(131, DType::kU8))};
+  check(p);
+}
+
+TEST(QlinearMatmul, OnTheKernels) {
+  Problem p{.op = "qlinear_matmul", .expect_kernel = "gemm_8bit_exact", .epilogues = false};
+  p.inputs = {uniform({4, 25}, 0, 255, 1, DType::kU8),
+              constant(scalar(0.02)),
+              constant(scalar(113, DType::kU8)),
+              constant(uniform({25, 18}, -128, 127, 2, DType::kI8)),
+              constant(uniform({18}, 0.001, 0.02, 3)),
+              constant(list({18}, {0}, DType::kI8)),
+              constant(scalar(0.4)),
+              constant(scalar(100, DType::kU8))};
+  check(p);
+}
+
 }  // namespace
 }  // namespace mica::suite
