@@ -5,6 +5,7 @@
 
 #include "passes/lower/fuse.h"
 #include "passes/lower/layouts.h"
+#include "passes/lower/pack.h"
 
 namespace mica {
 namespace {
@@ -24,6 +25,8 @@ class Lowerer {
     for (const Graph::State& s : graph.states) push(plan_.states, PlanState{static_cast<uint32_t>(s.input), static_cast<uint32_t>(s.output)});
     for (const auto& [key, value] : graph.metadata) push(plan_.metadata, PlanMetadata{name_of(key), name_of(value)});
     plan_.dims = std::move(*graph.dims);
+    graph = Graph();   // lets go of what the plan does not keep, before more is made
+    pack_constants(plan_, wishes_, [&](uint32_t constant) { (*keep_)[constant] = nullptr; });
     return {std::move(plan_), keep_};
   }
 
@@ -71,10 +74,19 @@ class Lowerer {
     for (const Value* input : graph.inputs) push(function.inputs, value_of(input));
     const Fusion fusion = options_.fuse ? fuse_epilogues(graph) : Fusion();
     for (const auto& node : graph.nodes)
-      if (!fusion.absorbed.contains(node.get())) push(function.stages, lower_node(*node, fusion, value_of));
+      if (!fusion.absorbed.contains(node.get())) {
+        add_wishes(*node, index, static_cast<uint32_t>(function.stages.size()));
+        push(function.stages, lower_node(*node, fusion, value_of));
+      }
     for (const Value* output : graph.outputs) push(function.outputs, value_of(output));
     plan_.functions[index] = std::move(function);
     return index;
+  }
+
+  void add_wishes(const Node& node, uint32_t function, uint32_t stage) {
+    const LowerDef* def = options_.pack ? find_row(all_lower(), node.op->name) : nullptr;
+    if (!def || !def->pack) return;
+    for (const PackWish& wish : def->pack(node)) wishes_.push_back({function, stage, static_cast<uint32_t>(wish.input), wish.key});
   }
 
   template <class ValueOf>
@@ -99,6 +111,8 @@ class Lowerer {
   Plan plan_;
   std::unordered_map<std::string, uint32_t> names_;
   std::unordered_map<const Constant*, uint32_t> constants_;
+  std::vector<StageWish> wishes_;
+  // By constant of the plan.
   std::shared_ptr<std::vector<ConstantPtr>> keep_ = std::make_shared<std::vector<ConstantPtr>>();
 };
 

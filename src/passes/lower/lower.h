@@ -17,6 +17,7 @@ struct Lowered {
 struct LowerOptions {
   bool fuse = true;            // activations and residuals into epilogues
   bool channels_last = true;   // physical order of image values
+  bool pack = true;            // weights in the form that their stages read
 };
 
 // Consumes the graph: its table of dimensions becomes the plan's. Throws Failure.

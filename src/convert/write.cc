@@ -1,0 +1,77 @@
+#include "convert/write.h"
+
+namespace mica {
+namespace {
+
+std::vector<ExtraSection> extras(const WriteMicaOptions& options) {
+  std::vector<ExtraSection> list;
+  if (!options.graph.empty()) list.push_back({kSectionGraph, std::as_bytes(std::span(options.graph))});
+  if (!options.source.empty()) list.push_back({kSectionSource, std::as_bytes(std::span(options.source))});
+  return list;
+}
+
+// Gathers small writes: a model has thousands of constants of a few bytes.
+class FileSink final : public Sink {
+ public:
+  explicit FileSink(FileWriter& file) : file_(file) { held_.reserve(kHeld); }
+  Status write(Bytes bytes) override {
+    if (held_.size() + bytes.size() > kHeld) MICA_TRY_STATUS(flush());
+    if (bytes.size() > kHeld) return file_.write(bytes);
+    held_.insert(held_.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  Status flush() {
+    Status status = held_.empty() ? Status() : file_.write(held_);
+    held_.clear();
+    return status;
+  }
+
+ private:
+  static constexpr size_t kHeld = size_t{256} << 10;
+  FileWriter& file_;
+  std::vector<std::byte> held_;
+};
+
+class BytesSink final : public Sink {
+ public:
+  std::vector<std::byte> bytes;
+  Status write(Bytes part) override {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    return {};
+  }
+};
+
+template <class Do>
+auto without_exceptions(const Do& run) -> decltype(run()) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
+}  // namespace
+
+Result<FileSizes> write_mica(const Plan& plan, std::string_view path, const WriteMicaOptions& options) {
+  return without_exceptions([&]() -> Result<FileSizes> {
+    MICA_TRY(FileWriter file, FileWriter::create(path));
+    FileSink sink(file);
+    const auto extra = extras(options);
+    MICA_TRY(const FileSizes sizes, write_plan(plan, sink, {.extra = extra}));
+    MICA_TRY_STATUS(sink.flush());
+    MICA_TRY_STATUS(file.commit());
+    return sizes;
+  });
+}
+
+Result<std::vector<std::byte>> mica_bytes(const Plan& plan, const WriteMicaOptions& options) {
+  return without_exceptions([&]() -> Result<std::vector<std::byte>> {
+    BytesSink sink;
+    const auto extra = extras(options);
+    MICA_TRY(const FileSizes sizes, write_plan(plan, sink, {.extra = extra}));
+    static_cast<void>(sizes);
+    return std::move(sink.bytes);
+  });
+}
+
+}  // namespace mica
