@@ -60,3 +60,5 @@ if(TARGET mica)
   add_test(NAME model_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/model_suite --mica $<TARGET_FILE:mica>)
 endif()
+# Tests that hold a document against the code.
+set_source_files_properties(src/plan/format.test.cc PROPERTIES COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")

@@ -9,8 +9,8 @@
 namespace mica {
 
 struct WriteMicaOptions {
-  std::string graph;    // the decluttered graph as text, stored with it
-  std::string source;   // where the model came from
+  std::string graph;   // the decluttered graph as text, stored with it
+  std::string source;  // where the model came from
 };
 
 // Another program sees the old file or the whole new one. Errors: those of write_plan, kIo.

@@ -6,7 +6,8 @@
 
 namespace mica {
 
-// Takes parts from the front of bytes and believes nothing: past the end everything is 0 and empty, and `status` says so.
+// Takes parts from the front of bytes and believes nothing: past the end everything is 0 and empty, and `status` says
+// so.
 class ByteCursor {
  public:
   ByteCursor(Bytes bytes, std::string_view what) : bytes_(bytes), what_(what) {}
@@ -48,7 +49,8 @@ class ByteCursor {
   bool ok() const { return !failed_; }
   size_t at() const { return at_; }
   Status status() const {
-    MICA_CHECK(!failed_, kBadFile, "the section `{}` ends too early, or a count in it is too large (at byte {} of {})", what_, failed_at_, bytes_.size());
+    MICA_CHECK(!failed_, kBadFile, "the section `{}` ends too early, or a count in it is too large (at byte {} of {})",
+               what_, failed_at_, bytes_.size());
     return {};
   }
   // Nothing is left over.

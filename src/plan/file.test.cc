@@ -84,7 +84,7 @@ TEST(PlanFile, EveryFlippedByteIsNoticed) {
     AlignedBytes flipped(bytes.view());
     flipped.data()[i] ^= std::byte{0x10};
     Result<Plan> read = read_plan(flipped.view(), options);
-    ASSERT_EQ(read.ok(), !covered) << i;   // only the gaps between sections mean nothing
+    ASSERT_EQ(read.ok(), !covered) << i;  // only the gaps between sections mean nothing
   }
 }
 
@@ -101,7 +101,8 @@ void repair(AlignedBytes& bytes) {
     uint64_t offset, length;
     std::memcpy(&offset, bytes.data() + entry + 8, 8);
     std::memcpy(&length, bytes.data() + entry + 16, 8);
-    if (offset <= size && length <= size - offset) set_u32(bytes, entry + 32, crc32c(bytes.view().subspan(offset, length)));
+    if (offset <= size && length <= size - offset)
+      set_u32(bytes, entry + 32, crc32c(bytes.view().subspan(offset, length)));
   }
   set_u32(bytes, 40, crc32c(bytes.view().subspan(64, sections * 48)));
   set_u32(bytes, 60, crc32c(bytes.view().first(60)));
@@ -173,8 +174,8 @@ TEST(PlanFile, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(code_with(8, 2), Code::kFileVersion);
   EXPECT_EQ(code_with(16, 4), Code::kFileFeature);
   EXPECT_EQ(code_with(64, section_id("WHAT")), Code::kBadFile);
-  EXPECT_EQ(code_with(64 + 4, 2), Code::kFileFeature);    // an unknown flag
-  EXPECT_EQ(code_with(64 + 36, 1), Code::kFileFeature);   // an unknown encoding
+  EXPECT_EQ(code_with(64 + 4, 2), Code::kFileFeature);   // an unknown flag
+  EXPECT_EQ(code_with(64 + 36, 1), Code::kFileFeature);  // an unknown encoding
   ReadOptions without = made.reading();
   without.find = [](const void* self, std::string_view name) {
     return name == "reluu" ? nullptr : static_cast<const TestPlan*>(self)->find(name);

@@ -42,7 +42,8 @@ struct TestAttributes {
 
 class AlignedBytes {
  public:
-  explicit AlignedBytes(Bytes bytes) : data_(static_cast<std::byte*>(allocate(bytes.size(), 64)), deallocate), size_(bytes.size()) {
+  explicit AlignedBytes(Bytes bytes)
+      : data_(static_cast<std::byte*>(allocate(bytes.size(), 64)), deallocate), size_(bytes.size()) {
     if (size_) std::memcpy(data_.get(), bytes.data(), size_);
   }
   Bytes view() const { return {data_.get(), size_}; }
@@ -68,8 +69,8 @@ inline AlignedBytes written(const Plan& plan, const WriteOptions& options = {}) 
   return AlignedBytes(sink.bytes);
 }
 
-// main(x f32[batch,3,8,time], y seq): a custom operator with all attributes, a stage with an epilogue, one with a region; constants
-// of numbers, strings, packed numbers, sub-byte elements and none; states, metadata.
+// main(x f32[batch,3,8,time], y seq): a custom operator with all attributes, a stage with an epilogue, one with a
+// region; constants of numbers, strings, packed numbers, sub-byte elements and none; states, metadata.
 struct TestPlan {
   OpDef op_all = {.name = "all_attributes", .attributes = attr_class<TestAttributes>()};
   OpDef op_relu = {.name = "reluu", .inputs = {1, 3}};
@@ -85,23 +86,28 @@ struct TestPlan {
     return nullptr;
   }
   ReadOptions reading() const {
-    return {.find = [](const void* self, std::string_view name) { return static_cast<const TestPlan*>(self)->find(name); }, .self = this};
+    return {
+        .find = [](const void* self, std::string_view name) { return static_cast<const TestPlan*>(self)->find(name); },
+        .self = this};
   }
 
   TestPlan() {
     const Dim batch = plan.dims.symbol("batch"), time = plan.dims.symbol("time", SymbolKind::kBounded);
     plan.dims.symbol_info(1).bound = 256;
-    const Dim half = plan.dims.floor_div(plan.dims.add(time, 3), 2), both = plan.dims.max(plan.dims.mul(batch, half), time);
+    const Dim half = plan.dims.floor_div(plan.dims.add(time, 3), 2),
+              both = plan.dims.max(plan.dims.mul(batch, half), time);
     const Type image = Type::tensor(DType::kF32, {batch, 3, 8, time}), other = Type::tensor(DType::kF32, {both, 1});
     for (const char* name : {"x", "y", "out", "first", "key", "value"}) ok(plan.add_name(name).ok());
     add_constants();
     ok(plan.functions.resize(2).ok());
     PlanFunction& main = plan.functions[0];
-    add(main, {.kind = ValueKind::kArgument, .type = image, .name = 0});                                    // 0
-    add(main, {.type = image, .channels_last = true});                                                      // 1
-    add(main, {.type = other, .name = 2, .keep = true});                                                    // 2
-    for (uint32_t c = 0; c < plan.constants.size(); ++c)                                                    // 3 ...
-      add(main, {.kind = ValueKind::kConstant, .type = Type::tensor(plan.constants[c].dtype, plan.constants[c].shape), .constant = c});
+    add(main, {.kind = ValueKind::kArgument, .type = image, .name = 0});  // 0
+    add(main, {.type = image, .channels_last = true});                    // 1
+    add(main, {.type = other, .name = 2, .keep = true});                  // 2
+    for (uint32_t c = 0; c < plan.constants.size(); ++c)                  // 3 ...
+      add(main, {.kind = ValueKind::kConstant,
+                 .type = Type::tensor(plan.constants[c].dtype, plan.constants[c].shape),
+                 .constant = c});
     add(main, {.kind = ValueKind::kArgument, .type = Type::optional(Type::sequence(DType::kI64, {Dim(2), half}))});
     const auto last = static_cast<uint32_t>(main.values.size() - 1);
     fill(main.inputs, {0, last});

@@ -18,7 +18,8 @@ Status read_dims(Bytes bytes, DimTable& dims) {
       symbol.kind = static_cast<SymbolKind>(in.u8());
       symbol.bound = in.i64();
       const std::string_view name = in.text();
-      MICA_CHECK(name.find('\0') == std::string_view::npos && symbol.name.assign(name), kBadFile, "the name of dimension {} is damaged", i);
+      MICA_CHECK(name.find('\0') == std::string_view::npos && symbol.name.assign(name), kBadFile,
+                 "the name of dimension {} is damaged", i);
       entry.symbol = &symbol;
     } else {
       const size_t n = in.u8();
@@ -70,8 +71,8 @@ Status read_shape(ByteCursor& in, int rank, Shape& shape) {
 Status read_strings(PlanConstant& constant, Bytes stored) {
   MICA_TRY(const int64_t count, element_count(constant.shape));
   ByteCursor in(stored, "WGTS");
-  MICA_CHECK(count >= 0 && static_cast<uint64_t>(count) <= stored.size() / 8, kBadFile, "a string constant has fewer bytes than its {} lengths take",
-             count);
+  MICA_CHECK(count >= 0 && static_cast<uint64_t>(count) <= stored.size() / 8, kBadFile,
+             "a string constant has fewer bytes than its {} lengths take", count);
   Vector<StringRef> list;
   MICA_TRY_STATUS(list.reserve(static_cast<size_t>(count)));
   ByteCursor chars(stored.subspan(static_cast<size_t>(count) * 8), "WGTS");
@@ -82,7 +83,8 @@ Status read_strings(PlanConstant& constant, Bytes stored) {
   MICA_TRY_STATUS(chars.finish());
   int64_t dims[kMaxRank];
   for (int i = 0; i < constant.shape.rank; ++i) dims[i] = constant.shape[i].value();
-  MICA_TRY(constant.owned, OwnedTensor::copy_of(dense_view(list.data(), DType::kString, {dims, static_cast<size_t>(constant.shape.rank)})));
+  MICA_TRY(constant.owned, OwnedTensor::copy_of(dense_view(list.data(), DType::kString,
+                                                           {dims, static_cast<size_t>(constant.shape.rank)})));
   constant.data = constant.owned.view().data;
   constant.bytes = list.size() * sizeof(StringRef);
   return {};
@@ -92,7 +94,7 @@ Status read_constants(Bytes bytes, Bytes weights, Plan& plan) {
   ByteCursor in(bytes, "CNST");
   const uint32_t count = in.count(kMaxConstants, kMinConstantBytes);
   MICA_TRY_STATUS(plan.constants.reserve(count));
-  uint64_t end = 0;   // they stand in order and share no bytes: what is made of them stays in proportion to the file
+  uint64_t end = 0;  // they stand in order and share no bytes: what is made of them stays in proportion to the file
   for (uint32_t i = 0; i < count; ++i) {
     PlanConstant constant;
     const uint8_t dtype = in.u8();
@@ -118,10 +120,12 @@ Status read_constants(Bytes bytes, Bytes weights, Plan& plan) {
 
 class FunctionReader {
  public:
-  FunctionReader(Bytes bytes, const ReadOptions& options, Plan& plan) : in_(bytes, "FUNC"), options_(options), plan_(plan) {}
+  FunctionReader(Bytes bytes, const ReadOptions& options, Plan& plan)
+      : in_(bytes, "FUNC"), options_(options), plan_(plan) {}
 
   Status run() {
-    for (uint32_t i = 0, n = in_.count(kMaxStages, kMinTextBytes); i < n; ++i) MICA_TRY_STATUS(words_.push_back({in_.text(), nullptr}));
+    for (uint32_t i = 0, n = in_.count(kMaxStages, kMinTextBytes); i < n; ++i)
+      MICA_TRY_STATUS(words_.push_back({in_.text(), nullptr}));
     const uint32_t count = in_.count(kMaxFunctions, kMinFunctionBytes);
     MICA_TRY_STATUS(plan_.functions.resize(count));
     for (uint32_t f = 0; f < count; ++f) MICA_TRY_STATUS(read_function(plan_.functions[f]));
@@ -141,7 +145,8 @@ class FunctionReader {
     const uint32_t stages = in_.count(kMaxStages, kMinStageBytes);
     MICA_TRY_STATUS(function.stages.resize(stages));
     for (uint32_t s = 0; s < stages; ++s)
-      if (Status status = read_stage(function.stages[s]); !status.ok()) return status.take_error().at(plan_.name(function.stages[s].name));
+      if (Status status = read_stage(function.stages[s]); !status.ok())
+        return status.take_error().at(plan_.name(function.stages[s].name));
     MICA_TRY_STATUS(in_.list(kMaxOperands, function.inputs));
     return in_.list(kMaxOperands, function.outputs);
   }
@@ -156,8 +161,9 @@ class FunctionReader {
     const uint8_t dtype = in_.u8(), key = in_.u8();
     const int rank = static_cast<int8_t>(in_.u8());
     const uint8_t reserved = in_.u8();
-    MICA_CHECK(dtype < kDTypeCount && key < kDTypeCount && reserved == 0 && (flags & ~(kValueChannelsLast | kValueKeep)) == 0, kBadFile,
-               "a value's type is damaged");
+    MICA_CHECK(
+        dtype < kDTypeCount && key < kDTypeCount && reserved == 0 && (flags & ~(kValueChannelsLast | kValueKeep)) == 0,
+        kBadFile, "a value's type is damaged");
     value.type.dtype = static_cast<DType>(dtype);
     value.type.key = static_cast<DType>(key);
     value.constant = in_.u32();
@@ -170,7 +176,8 @@ class FunctionReader {
     const uint32_t op = in_.u32();
     stage.name = in_.u32();
     MICA_TRY(stage.op, operator_of(op));
-    for (Vector<uint32_t>* list : {&stage.inputs, &stage.outputs, &stage.functions}) MICA_TRY_STATUS(in_.list(kMaxOperands, *list));
+    for (Vector<uint32_t>* list : {&stage.inputs, &stage.outputs, &stage.functions})
+      MICA_TRY_STATUS(in_.list(kMaxOperands, *list));
     MICA_TRY_STATUS(read_epilogue(stage.epilogue));
     const Bytes stored = in_.take(in_.u16());
     MICA_TRY_STATUS(in_.status());
@@ -179,7 +186,8 @@ class FunctionReader {
     MICA_TRY_STATUS(stage.attributes.resize(cls.bytes));
     std::span<const char> chars(reinterpret_cast<const char*>(stored.data()), stored.size());
     MICA_TRY_STATUS(read_attributes(cls, stage.attributes.data(), chars, plan_.dims.entries()));
-    MICA_CHECK(chars.empty(), kBadFile, "the stored attributes of `{}` have {} bytes too many", stage.op->name, chars.size());
+    MICA_CHECK(chars.empty(), kBadFile, "the stored attributes of `{}` have {} bytes too many", stage.op->name,
+               chars.size());
     return {};
   }
 
@@ -213,7 +221,8 @@ class FunctionReader {
     Error unknown = error(Code::kUnsupportedOperator, "this program has no operator `{}`", word.text.substr(0, 64));
     if (nearest.best().empty()) return unknown;
     char hint[160];
-    return std::move(unknown).hinting({hint, format_to(hint, sizeof hint, "the nearest it has is `{}`", nearest.best())});
+    return std::move(unknown).hinting(
+        {hint, format_to(hint, sizeof hint, "the nearest it has is `{}`", nearest.best())});
   }
 
   static Result<Pointwise> function_of(std::string_view name) {
@@ -231,9 +240,11 @@ class FunctionReader {
 }  // namespace
 
 Result<Plan> read_plan(Bytes bytes, const ReadOptions& options) {
-  MICA_CHECK(reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0, kUsage, "a .mica file in memory must be aligned to {} bytes", kSectionAlign);
+  MICA_CHECK(reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0, kUsage,
+             "a .mica file in memory must be aligned to {} bytes", kSectionAlign);
   MICA_TRY(const FileLayout layout, read_layout(bytes));
-  constexpr uint32_t kRequired[] = {kSectionDims, kSectionNames, kSectionConstants, kSectionFunctions, kSectionMain, kSectionWeights};
+  constexpr uint32_t kRequired[] = {kSectionDims,      kSectionNames, kSectionConstants,
+                                    kSectionFunctions, kSectionMain,  kSectionWeights};
   Bytes parts[std::size(kRequired)];
   for (size_t i = 0; i < std::size(kRequired); ++i) {
     const FileSection* section = layout.find(kRequired[i]);
@@ -247,7 +258,8 @@ Result<Plan> read_plan(Bytes bytes, const ReadOptions& options) {
   }
   for (const FileSection& section : layout.sections) {
     const bool known = std::ranges::find(kRequired, section.id) != std::end(kRequired);
-    MICA_CHECK(known || section.optional, kFileFeature, "the file has a section that this program does not know and has to");
+    MICA_CHECK(known || section.optional, kFileFeature,
+               "the file has a section that this program does not know and has to");
   }
   Plan plan;
   MICA_TRY_STATUS(read_dims(parts[0], plan.dims));

@@ -1,5 +1,5 @@
-// The rules that a plan keeps, wherever it came from. What passes may be bound: the runtime's own checks are for what depends on
-// shapes and contents.
+// The rules that a plan keeps, wherever it came from. What passes may be bound: the runtime's own checks are for what
+// depends on shapes and contents.
 #include "base/checked.h"
 #include "kernels/pack/form.h"
 #include "plan/limits.h"
@@ -27,7 +27,8 @@ bool known_dtype(DType dtype) { return dtype > DType::kNone && static_cast<int>(
 Status check_shape(const Shape& shape, const DimTable& dims) {
   MICA_CHECK(shape.rank >= -1 && shape.rank <= kMaxRank, kBadFile, "a shape has rank {}", static_cast<int>(shape.rank));
   for (Dim d : shape.span())
-    MICA_CHECK(d.is_fixed() ? d.value() >= 0 : d.id() < dims.entries(), kBadFile, "a shape has a dimension that does not exist");
+    MICA_CHECK(d.is_fixed() ? d.value() >= 0 : d.id() < dims.entries(), kBadFile,
+               "a shape has a dimension that does not exist");
   return {};
 }
 
@@ -42,7 +43,8 @@ Status check_type(const Type& type, const DimTable& dims) {
 
 // Bytes that a constant's data must have. Strings: one StringRef for each element.
 Result<size_t> constant_bytes(const PlanConstant& constant) {
-  MICA_CHECK(known_dtype(constant.dtype) && constant.shape.known() && constant.shape.rank <= kMaxRank, kBadFile, "its type is damaged");
+  MICA_CHECK(known_dtype(constant.dtype) && constant.shape.known() && constant.shape.rank <= kMaxRank, kBadFile,
+             "its type is damaged");
   int64_t list[kMaxRank], count = 1, widest;
   bool fits = true, none = false;
   for (int i = 0; i < constant.shape.rank; ++i) {
@@ -77,17 +79,19 @@ class FunctionCheck {
  public:
   FunctionCheck(const Plan& plan, uint32_t index) : plan_(plan), function_(plan.functions[index]), index_(index) {}
   Status run() {
-    MICA_CHECK(function_.values.size() <= kMaxValues && function_.stages.size() <= kMaxStages, kLimit, "it has {} values and {} stages",
-               function_.values.size(), function_.stages.size());
+    MICA_CHECK(function_.values.size() <= kMaxValues && function_.stages.size() <= kMaxStages, kLimit,
+               "it has {} values and {} stages", function_.values.size(), function_.stages.size());
     MICA_TRY_STATUS(made_.resize(function_.values.size()));
-    for (size_t v = 0; v < function_.values.size(); ++v) MICA_TRY_STATUS(placed(check_value(v), place_text("value {}", v)));
+    for (size_t v = 0; v < function_.values.size(); ++v)
+      MICA_TRY_STATUS(placed(check_value(v), place_text("value {}", v)));
     for (uint32_t v : function_.inputs) {
       MICA_CHECK(v < made_.size() && function_.values[v].kind == ValueKind::kArgument && !made_[v], kBadFile,
                  "the input {} is no argument, or stands twice", v);
       made_[v] = true;
     }
     for (size_t s = 0; s < function_.stages.size(); ++s)
-      MICA_TRY_STATUS(placed(check_stage(function_.stages[s]), place_text("stage {} (`{}`)", s, plan_.name(function_.stages[s].name).substr(0, 80))));
+      MICA_TRY_STATUS(placed(check_stage(function_.stages[s]),
+                             place_text("stage {} (`{}`)", s, plan_.name(function_.stages[s].name).substr(0, 80))));
     for (uint32_t v : function_.outputs)
       MICA_CHECK(v < made_.size() && made_[v], kBadFile, "the output {} is made by no stage", v);
     return {};
@@ -98,15 +102,18 @@ class FunctionCheck {
     const PlanValue& value = function_.values[v];
     MICA_TRY_STATUS(check_type(value.type, plan_.dims));
     MICA_CHECK(in_range(value.name, plan_.names.size()), kBadFile, "its name does not exist");
-    MICA_CHECK(!value.channels_last || (value.type.is_tensor() && value.type.shape.rank >= 3), kBadFile, "it has no channels to stand last");
-    MICA_CHECK(value.kind == ValueKind::kFrame || value.kind == ValueKind::kConstant || value.kind == ValueKind::kArgument, kBadFile,
-               "it is of the unknown kind {}", value.kind);
-    MICA_CHECK((value.kind == ValueKind::kConstant) == (value.constant != kNoIndex), kBadFile, "its constant is missing or not wanted");
+    MICA_CHECK(!value.channels_last || (value.type.is_tensor() && value.type.shape.rank >= 3), kBadFile,
+               "it has no channels to stand last");
+    MICA_CHECK(
+        value.kind == ValueKind::kFrame || value.kind == ValueKind::kConstant || value.kind == ValueKind::kArgument,
+        kBadFile, "it is of the unknown kind {}", value.kind);
+    MICA_CHECK((value.kind == ValueKind::kConstant) == (value.constant != kNoIndex), kBadFile,
+               "its constant is missing or not wanted");
     if (value.kind != ValueKind::kConstant) return {};
     MICA_CHECK(value.constant < plan_.constants.size(), kBadFile, "its constant does not exist");
     const PlanConstant& constant = plan_.constants[value.constant];
-    MICA_CHECK(value.type.is_tensor() && value.type.dtype == constant.dtype && value.type.shape == constant.shape, kBadFile,
-               "its type is not that of its constant");
+    MICA_CHECK(value.type.is_tensor() && value.type.dtype == constant.dtype && value.type.shape == constant.shape,
+               kBadFile, "its type is not that of its constant");
     made_[v] = true;
     return {};
   }
@@ -114,8 +121,8 @@ class FunctionCheck {
   Status check_stage(const Stage& stage) {
     MICA_CHECK(stage.op, kBadFile, "it has no operator");
     MICA_CHECK(in_range(stage.name, plan_.names.size()), kBadFile, "its name does not exist");
-    MICA_CHECK(stage.inputs.size() <= kMaxOperands && stage.outputs.size() <= kMaxOperands, kLimit, "it has {} operands",
-               stage.inputs.size() + stage.outputs.size());
+    MICA_CHECK(stage.inputs.size() <= kMaxOperands && stage.outputs.size() <= kMaxOperands, kLimit,
+               "it has {} operands", stage.inputs.size() + stage.outputs.size());
     for (uint32_t v : stage.inputs)
       MICA_CHECK(v == kNoIndex || (v < made_.size() && made_[v]), kBadFile, "it uses value {} before it is made", v);
     MICA_TRY_STATUS(check_attributes(stage));
@@ -128,29 +135,32 @@ class FunctionCheck {
       made_[v] = true;
     }
     // Calls go to functions further back, so that no cycle is possible.
-    MICA_CHECK(stage.functions.size() == static_cast<size_t>(std::max(stage.op->regions, 0)), kBadFile, "it calls {} functions; `{}` has {} regions",
-               stage.functions.size(), stage.op->name, stage.op->regions);
+    MICA_CHECK(stage.functions.size() == static_cast<size_t>(std::max(stage.op->regions, 0)), kBadFile,
+               "it calls {} functions; `{}` has {} regions", stage.functions.size(), stage.op->name, stage.op->regions);
     for (uint32_t f : stage.functions)
-      MICA_CHECK(f > index_ && f < plan_.functions.size(), kBadFile, "it calls function {}, which does not stand behind its own", f);
+      MICA_CHECK(f > index_ && f < plan_.functions.size(), kBadFile,
+                 "it calls function {}, which does not stand behind its own", f);
     return {};
   }
 
   Status check_arity(const Stage& stage, size_t own) const {
     const auto within_count = [](size_t n, Count count) {
-      return n <= static_cast<size_t>(INT32_MAX) && static_cast<int>(n) >= count.min && (count.max < 0 || static_cast<int>(n) <= count.max);
+      return n <= static_cast<size_t>(INT32_MAX) && static_cast<int>(n) >= count.min &&
+             (count.max < 0 || static_cast<int>(n) <= count.max);
     };
     MICA_CHECK(within_count(own, stage.op->inputs) && within_count(stage.outputs.size(), stage.op->outputs), kBadFile,
                "`{}` does not take {} inputs and {} outputs", stage.op->name, own, stage.outputs.size());
     for (int i = 0; i < stage.op->inputs.min; ++i)
-      MICA_CHECK(stage.inputs[static_cast<size_t>(i)] != kNoIndex, kBadFile, "`{}` needs its input {}", stage.op->name, i);
+      MICA_CHECK(stage.inputs[static_cast<size_t>(i)] != kNoIndex, kBadFile, "`{}` needs its input {}", stage.op->name,
+                 i);
     return {};
   }
 
   // Through the form in a file, which checks each field.
   Status check_attributes(const Stage& stage) {
     const AttrClass& cls = stage.op->attributes;
-    MICA_CHECK(stage.attributes.size() == cls.bytes && cls.bytes <= kMaxAttrBytes, kBadFile, "its attributes have {} bytes; `{}` has {}",
-               stage.attributes.size(), stage.op->name, cls.bytes);
+    MICA_CHECK(stage.attributes.size() == cls.bytes && cls.bytes <= kMaxAttrBytes, kBadFile,
+               "its attributes have {} bytes; `{}` has {}", stage.attributes.size(), stage.op->name, cls.bytes);
     if (!cls.visit) return {};
     bytes_.clear();
     MICA_TRY_STATUS(write_attributes(cls, stage.attributes.data(), bytes_));
@@ -163,20 +173,22 @@ class FunctionCheck {
   Result<size_t> check_epilogue(const Stage& stage) const {
     const Epilogue& epilogue = stage.epilogue;
     MICA_CHECK(epilogue.count >= 0 && epilogue.count <= kMaxPostOps, kBadFile, "its epilogue is damaged");
-    MICA_CHECK(epilogue.count == 0 || (!stage.outputs.empty() && stage.outputs[0] != kNoIndex), kBadFile, "its epilogue has no result to work on");
+    MICA_CHECK(epilogue.count == 0 || (!stage.outputs.empty() && stage.outputs[0] != kNoIndex), kBadFile,
+               "its epilogue has no result to work on");
     size_t own = stage.inputs.size();
     for (int i = 0; i < epilogue.count; ++i) own -= own > 0 && epilogue.ops[i].operand >= 0;
     uint32_t seen = 0;
     for (int i = 0; i < epilogue.count; ++i) {
       const PostOp& op = epilogue.ops[i];
       const auto function = static_cast<int>(op.function);
-      MICA_CHECK(function > 0 && function < kPointwiseCount, kBadFile, "its epilogue has the unknown function {}", function);
-      MICA_CHECK((info_of(op.function).inputs == 2) == (op.operand >= 0) && op.operand >= -1, kBadFile, "`{}` in its epilogue has the operand {}",
-                 info_of(op.function).name, static_cast<int>(op.operand));
+      MICA_CHECK(function > 0 && function < kPointwiseCount, kBadFile, "its epilogue has the unknown function {}",
+                 function);
+      MICA_CHECK((info_of(op.function).inputs == 2) == (op.operand >= 0) && op.operand >= -1, kBadFile,
+                 "`{}` in its epilogue has the operand {}", info_of(op.function).name, static_cast<int>(op.operand));
       if (op.operand < 0) continue;
       const auto at = static_cast<size_t>(op.operand);
-      MICA_CHECK(at >= own && at < stage.inputs.size() && stage.inputs[at] != kNoIndex && !(seen >> (at - own) & 1), kBadFile,
-                 "its epilogue has an operand that does not stand behind the operator's own");
+      MICA_CHECK(at >= own && at < stage.inputs.size() && stage.inputs[at] != kNoIndex && !(seen >> (at - own) & 1),
+                 kBadFile, "its epilogue has an operand that does not stand behind the operator's own");
       seen |= 1u << (at - own);
     }
     return own;
@@ -191,7 +203,9 @@ class FunctionCheck {
 
 // Nesting, and stages counted as often as they are called: inference goes through each call.
 Status check_calls(const Plan& plan) {
-  struct Size { uint64_t depth = 1, stages = 0; };
+  struct Size {
+    uint64_t depth = 1, stages = 0;
+  };
   Vector<Size> sizes;
   MICA_TRY_STATUS(sizes.resize(plan.functions.size()));
   for (size_t f = plan.functions.size(); f-- > 0;) {
@@ -202,8 +216,8 @@ Status check_calls(const Plan& plan) {
         size.depth = std::max(size.depth, sizes[callee].depth + 1);
         size.stages = std::min<uint64_t>(size.stages + sizes[callee].stages, kMaxNestedStages + 1);
       }
-    MICA_CHECK(size.depth <= kMaxPlanDepth && size.stages <= kMaxNestedStages, kLimit, "function {} calls others {} deep, with {} stages in all", f,
-               size.depth, size.stages);
+    MICA_CHECK(size.depth <= kMaxPlanDepth && size.stages <= kMaxNestedStages, kLimit,
+               "function {} calls others {} deep, with {} stages in all", f, size.depth, size.stages);
   }
   return {};
 }
@@ -211,12 +225,15 @@ Status check_calls(const Plan& plan) {
 Status check_ports(const Plan& plan) {
   const PlanFunction& main = plan.functions[0];
   MICA_CHECK(plan.inputs.size() == main.inputs.size() && plan.outputs.size() == main.outputs.size(), kBadFile,
-             "the main function has {} inputs and {} outputs, but {} and {} ports", main.inputs.size(), main.outputs.size(), plan.inputs.size(),
-             plan.outputs.size());
-  for (const PlanPort& port : plan.inputs) MICA_CHECK(in_range(port.name, plan.names.size()), kBadFile, "an input's name does not exist");
-  for (const PlanPort& port : plan.outputs) MICA_CHECK(in_range(port.name, plan.names.size()), kBadFile, "an output's name does not exist");
+             "the main function has {} inputs and {} outputs, but {} and {} ports", main.inputs.size(),
+             main.outputs.size(), plan.inputs.size(), plan.outputs.size());
+  for (const PlanPort& port : plan.inputs)
+    MICA_CHECK(in_range(port.name, plan.names.size()), kBadFile, "an input's name does not exist");
+  for (const PlanPort& port : plan.outputs)
+    MICA_CHECK(in_range(port.name, plan.names.size()), kBadFile, "an output's name does not exist");
   for (const PlanMetadata& entry : plan.metadata)
-    MICA_CHECK(entry.key < plan.names.size() && in_range(entry.value, plan.names.size()), kBadFile, "a key of the metadata does not exist");
+    MICA_CHECK(entry.key < plan.names.size() && in_range(entry.value, plan.names.size()), kBadFile,
+               "a key of the metadata does not exist");
   Vector<bool> fed;
   MICA_TRY_STATUS(fed.resize(main.inputs.size()));
   for (const PlanState& state : plan.states) {
@@ -225,8 +242,9 @@ Status check_ports(const Plan& plan) {
     fed[state.input] = true;
     const Type& in = main.values[main.inputs[state.input]].type;
     const Type& out = main.values[main.outputs[state.output]].type;
-    MICA_CHECK(in.is_tensor() && out.is_tensor() && in.dtype == out.dtype && in.shape.known() && in.dtype != DType::kString, kBadFile,
-               "the state of input {} has no type that can be carried", state.input);
+    MICA_CHECK(
+        in.is_tensor() && out.is_tensor() && in.dtype == out.dtype && in.shape.known() && in.dtype != DType::kString,
+        kBadFile, "the state of input {} has no type that can be carried", state.input);
   }
   return {};
 }
@@ -234,14 +252,17 @@ Status check_ports(const Plan& plan) {
 }  // namespace
 
 Status validate(const Plan& plan) {
-  MICA_CHECK(plan.names.size() <= kMaxNames && plan.constants.size() <= kMaxConstants, kLimit, "a plan has {} names and {} constants",
-             plan.names.size(), plan.constants.size());
-  MICA_CHECK(!plan.functions.empty() && plan.functions.size() <= kMaxFunctions, kBadFile, "a plan has {} functions", plan.functions.size());
+  MICA_CHECK(plan.names.size() <= kMaxNames && plan.constants.size() <= kMaxConstants, kLimit,
+             "a plan has {} names and {} constants", plan.names.size(), plan.constants.size());
+  MICA_CHECK(!plan.functions.empty() && plan.functions.size() <= kMaxFunctions, kBadFile, "a plan has {} functions",
+             plan.functions.size());
   MICA_TRY_STATUS(plan.dims.check({kMaxDimEntries, kMaxDimDepth, kMaxDimSize}));
-  for (const String& name : plan.names) MICA_CHECK(name.size() <= kMaxNameBytes, kLimit, "a name has {} bytes", name.size());
+  for (const String& name : plan.names)
+    MICA_CHECK(name.size() <= kMaxNameBytes, kLimit, "a name has {} bytes", name.size());
   for (size_t c = 0; c < plan.constants.size(); ++c)
     MICA_TRY_STATUS(placed(check_constant(plan.constants[c]), place_text("constant {}", c)));
-  for (uint32_t f = 0; f < plan.functions.size(); ++f) MICA_TRY_STATUS(placed(FunctionCheck(plan, f).run(), place_text("function {}", f)));
+  for (uint32_t f = 0; f < plan.functions.size(); ++f)
+    MICA_TRY_STATUS(placed(FunctionCheck(plan, f).run(), place_text("function {}", f)));
   MICA_TRY_STATUS(check_calls(plan));
   return check_ports(plan);
 }

@@ -139,8 +139,9 @@ Result<uint64_t> stored_bytes(const PlanConstant& constant) {
   if (constant.dtype != DType::kString) return uint64_t{constant.bytes};
   uint64_t total = uint64_t{constant.bytes} / sizeof(StringRef) * 8;
   for (const StringRef& text : strings_of(constant))
-    MICA_CHECK(text.size >= 0 && (text.data || text.size == 0) && checked_add(total, static_cast<uint64_t>(text.size), total), kBadFile,
-               "a string constant is damaged");
+    MICA_CHECK(
+        text.size >= 0 && (text.data || text.size == 0) && checked_add(total, static_cast<uint64_t>(text.size), total),
+        kBadFile, "a string constant is damaged");
   return total;
 }
 
@@ -150,8 +151,9 @@ Result<uint64_t> write_constants(const Plan& plan, ByteList& out) {
   for (const PlanConstant& constant : plan.constants) {
     MICA_TRY(const uint64_t bytes, stored_bytes(constant));
     uint64_t offset = 0;
-    MICA_CHECK(checked_round_up(end, uint64_t{kSectionAlign}, offset) && checked_add(offset, bytes, end) && end < INT64_MAX, kLimit,
-               "the weights are too large");
+    MICA_CHECK(
+        checked_round_up(end, uint64_t{kSectionAlign}, offset) && checked_add(offset, bytes, end) && end < INT64_MAX,
+        kLimit, "the weights are too large");
     out.u8(static_cast<uint8_t>(constant.dtype));
     out.u8(static_cast<uint8_t>(constant.shape.rank));
     out.u16(0);
@@ -182,7 +184,8 @@ Status visit_weights(const Plan& plan, const Put& put) {
     for (const StringRef& text : strings_of(constant)) lengths.u64(static_cast<uint64_t>(text.size));
     MICA_TRY_STATUS(lengths.status());
     MICA_TRY_STATUS(put(lengths.bytes()));
-    for (const StringRef& text : strings_of(constant)) MICA_TRY_STATUS(put(std::as_bytes(std::span(text.data, static_cast<size_t>(text.size)))));
+    for (const StringRef& text : strings_of(constant))
+      MICA_TRY_STATUS(put(std::as_bytes(std::span(text.data, static_cast<size_t>(text.size)))));
   }
   return {};
 }
@@ -191,7 +194,7 @@ Status visit_weights(const Plan& plan, const Put& put) {
 
 struct Part {
   FileSection section;
-  Bytes bytes;        // not of the weights
+  Bytes bytes;  // not of the weights
 };
 
 class FileWrite {
@@ -223,7 +226,8 @@ class FileWrite {
   Status add(uint32_t id, Bytes bytes, bool optional = false) {
     MICA_CHECK(bytes.size() <= UINT32_MAX, kLimit, "a small section has {} bytes", bytes.size());
     Part part;
-    part.section = {.id = id, .optional = optional, .size = bytes.size(), .align = kSectionAlign, .checksum = crc32c(bytes)};
+    part.section = {
+        .id = id, .optional = optional, .size = bytes.size(), .align = kSectionAlign, .checksum = crc32c(bytes)};
     part.bytes = bytes;
     for (const Part& other : parts_) {
       char text[5];
@@ -243,7 +247,8 @@ class FileWrite {
   }
 
   Result<uint64_t> place() {
-    MICA_CHECK(parts_.size() <= kMaxSections, kLimit, "a file has {} sections, more than {}", parts_.size(), kMaxSections);
+    MICA_CHECK(parts_.size() <= kMaxSections, kLimit, "a file has {} sections, more than {}", parts_.size(),
+               kMaxSections);
     uint64_t end = kHeaderBytes + parts_.size() * kSectionEntryBytes;
     for (Part& part : parts_) {
       part.section.offset = round_up(end, part.section.align);
@@ -261,7 +266,7 @@ class FileWrite {
       table.u64(part.section.size);
       table.u64(part.section.align);
       table.u32(part.section.checksum);
-      table.u32(0);   // encoding: as it is
+      table.u32(0);  // encoding: as it is
       table.u64(0);
     }
     MICA_TRY_STATUS(table.status());
@@ -269,7 +274,7 @@ class FileWrite {
     header.raw(std::as_bytes(std::span(kFileMagic)));
     header.u32(kFileVersion);
     header.count(parts_.size());
-    header.u64(0);   // required features
+    header.u64(0);  // required features
     header.u64(total);
     header.u64(kHeaderBytes);
     header.u32(crc32c(table.bytes()));
@@ -291,7 +296,8 @@ class FileWrite {
 
   Status pad_to(uint64_t offset) {
     static constexpr std::byte kZeros[4096] = {};
-    while (at_ < offset) MICA_TRY_STATUS(put(Bytes(kZeros, static_cast<size_t>(std::min<uint64_t>(offset - at_, sizeof kZeros)))));
+    while (at_ < offset)
+      MICA_TRY_STATUS(put(Bytes(kZeros, static_cast<size_t>(std::min<uint64_t>(offset - at_, sizeof kZeros)))));
     return {};
   }
 
@@ -308,6 +314,8 @@ class FileWrite {
 
 }  // namespace
 
-Result<FileSizes> write_plan(const Plan& plan, Sink& sink, const WriteOptions& options) { return FileWrite(plan, sink).run(options); }
+Result<FileSizes> write_plan(const Plan& plan, Sink& sink, const WriteOptions& options) {
+  return FileWrite(plan, sink).run(options);
+}
 
 }  // namespace mica

@@ -23,7 +23,9 @@ void destroy(void* object) {
 // Takes `keep`, which owns the bytes.
 Result<Model*> load(Context& context, Bytes bytes, void* keep, void (*release)(void*), const LoadOptions& options) {
   ReadOptions read;
-  read.find = [](const void* self, std::string_view name) { return static_cast<const Context*>(self)->find_operator(name); };
+  read.find = [](const void* self, std::string_view name) {
+    return static_cast<const Context*>(self)->find_operator(name);
+  };
   read.self = &context;
   read.verify_weights = options.verify_weights;
   Result<Plan> plan = read_plan(bytes, read);
@@ -43,12 +45,13 @@ Result<Model*> load_model(Context& context, std::string_view path, const LoadOpt
 
 Result<Model*> load_model(Context& context, MappedFile file, const LoadOptions& options) {
   if (!file.mapped()) return load_model_from_memory(context, file.bytes(), true, options);
-  MICA_TRY(MappedFile* keep, on_heap(std::move(file)));
+  MICA_TRY(MappedFile * keep, on_heap(std::move(file)));
   return load(context, keep->bytes(), keep, destroy<MappedFile>, options);
 }
 
 Result<Model*> load_model_from_memory(Context& context, Bytes bytes, bool copy, const LoadOptions& options) {
-  if (!copy && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0) return load(context, bytes, nullptr, nullptr, options);
+  if (!copy && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0)
+    return load(context, bytes, nullptr, nullptr, options);
   void* memory = allocate(bytes.size(), kSectionAlign);
   if (!memory) return out_of_memory();
   if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());

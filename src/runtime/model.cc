@@ -80,7 +80,8 @@ Result<const void*> Model::packed(uint32_t index, const PackRequest& request) {
   if (const void* found = find_packed(index, request.key)) return found;
   void* data = allocate(request.bytes, kCacheLine);
   if (!data) return out_of_memory();
-  request.pack(dense_view(const_cast<void*>(plain_data), constant.dtype, ConstantDims(constant).span()), data, request.context);
+  request.pack(dense_view(const_cast<void*>(plain_data), constant.dtype, ConstantDims(constant).span()), data,
+               request.context);
   return keep_packed(index, request.key, data, request.bytes);
 }
 
@@ -91,7 +92,8 @@ Result<const void*> Model::plain(uint32_t index) {
   Lock lock(mutex_);
   if (const void* found = find_packed(index, PackKey())) return found;
   const ConstantDims dims(constant);
-  MICA_CHECK(packed_floats(constant.packing, dims.span()) >= 0, kInternal, "constant {} has a packed form that cannot be undone", index);
+  MICA_CHECK(packed_floats(constant.packing, dims.span()) >= 0, kInternal,
+             "constant {} has a packed form that cannot be undone", index);
   const auto bytes = static_cast<size_t>(dense_bytes(constant.dtype, dims.span()));
   void* data = allocate(bytes, kCacheLine);
   if (!data) return out_of_memory();

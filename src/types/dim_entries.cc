@@ -41,7 +41,9 @@ Status DimTable::restore(const Entry& entry) {
   }
   const bool sum = op == Op::kSum, product = op == Op::kProduct;
   const size_t count = entry.args.size();
-  bool good = sum ? count >= 3 && count <= kMaxSumArgs && count % 2 == 1 : product ? count >= 2 && count <= kMaxProductArgs : count == 2;
+  bool good = sum       ? count >= 3 && count <= kMaxSumArgs && count % 2 == 1
+              : product ? count >= 2 && count <= kMaxProductArgs
+                        : count == 2;
   for (size_t i = 0; good && i < count; ++i) {
     const Dim arg = Dim::from_raw(entry.args[i]);
     good = arg.is_fixed() || arg.id() < nodes_.size();
@@ -56,9 +58,12 @@ Status DimTable::restore(const Entry& entry) {
 }
 
 Status DimTable::check(const Limits& limits) const {
-  struct Size { uint64_t depth, parts; };
+  struct Size {
+    uint64_t depth, parts;
+  };
   Vector<Size> sizes;
-  MICA_CHECK(nodes_.size() <= limits.entries, kLimit, "there are {} expressions of dimensions, more than {}", nodes_.size(), limits.entries);
+  MICA_CHECK(nodes_.size() <= limits.entries, kLimit, "there are {} expressions of dimensions, more than {}",
+             nodes_.size(), limits.entries);
   MICA_TRY_STATUS(sizes.reserve(nodes_.size()));
   for (const Node& node : nodes_) {
     Size size{1, 1};
@@ -70,8 +75,8 @@ Status DimTable::check(const Limits& limits) const {
       size.depth = std::max(size.depth, sizes[arg.id()].depth + 1);
       size.parts += sizes[arg.id()].parts;
     }
-    MICA_CHECK(size.depth <= limits.depth && size.parts <= limits.parts, kLimit, "an expression of a dimension is nested {} deep and has {} parts",
-               size.depth, size.parts);
+    MICA_CHECK(size.depth <= limits.depth && size.parts <= limits.parts, kLimit,
+               "an expression of a dimension is nested {} deep and has {} parts", size.depth, size.parts);
     MICA_TRY_STATUS(sizes.push_back(size));
   }
   return {};

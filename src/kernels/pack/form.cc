@@ -5,9 +5,9 @@ namespace {
 
 // Matrices of one shape that stand one behind the other in both forms.
 struct Matrices {
-  PanelSource first;        // data is not set
+  PanelSource first;  // data is not set
   int64_t count = 1;
-  int64_t plain_step = 0;   // floats from one to the next
+  int64_t plain_step = 0;  // floats from one to the next
   bool good = false;
 };
 

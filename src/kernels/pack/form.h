@@ -1,7 +1,9 @@
-// The packed forms that a file holds, as keys: what a key's numbers mean, how many bytes a form takes, and both directions.
+// The packed forms that a file holds, as keys: what a key's numbers mean, how many bytes a form takes, and both
+// directions.
 //
-// A key and the shape of the plain tensor say everything, so that a reader can check a packed constant's size and undo it
-// without knowing which operator reads it. Only forms that come back to the bit have keys here; Winograd's is made at load.
+// A key and the shape of the plain tensor say everything, so that a reader can check a packed constant's size and undo
+// it without knowing which operator reads it. Only forms that come back to the bit have keys here; Winograd's is made
+// at load.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -13,9 +15,9 @@ namespace mica {
 
 // How the plain tensor's axes are a matrix K x N, or several of them.
 enum class PackLayout : int64_t {
-  kMatrix = 0,         // [..., K, N]: one matrix for each index of the leading axes
-  kTransposed = 1,     // [..., N, K]
-  kConv = 2,           // [O, I, taps...]: for each group N = O / groups, K = taps · I
+  kMatrix = 0,      // [..., K, N]: one matrix for each index of the leading axes
+  kTransposed = 1,  // [..., N, K]
+  kConv = 2,        // [O, I, taps...]: for each group N = O / groups, K = taps · I
 };
 
 struct PackForm {
@@ -26,8 +28,8 @@ struct PackForm {
 // parameters[0] is the layout, [1] the groups, the others are 0.
 PackKey key_of(const PackForm& form);
 
-// Floats of the packed form of a plain f32 tensor; -1 when the key is not one of these, does not fit the shape, or the size
-// overflows. Dims are >= 0 and the product of those that are not 0, times 16, fits.
+// Floats of the packed form of a plain f32 tensor; -1 when the key is not one of these, does not fit the shape, or the
+// size overflows. Dims are >= 0 and the product of those that are not 0, times 16, fits.
 int64_t packed_floats(const PackKey& key, std::span<const int64_t> dims);
 // For keys and shapes that have a size.
 void pack_by_key(const PackKey& key, std::span<const int64_t> dims, const float* plain, float* packed);

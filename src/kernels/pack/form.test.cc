@@ -19,13 +19,14 @@ void expect_round_trip(const PackForm& form, const std::vector<int64_t>& dims) {
   ASSERT_GE(floats, count);
   std::vector<float> packed(static_cast<size_t>(floats), -2);
   pack_by_key(key_of(form), dims, plain.data(), packed.data());
-  EXPECT_EQ(std::count(packed.begin(), packed.end(), -2.0f), 0);   // every float is written
+  EXPECT_EQ(std::count(packed.begin(), packed.end(), -2.0f), 0);  // every float is written
   unpack_by_key(key_of(form), dims, packed.data(), back.data());
   EXPECT_EQ(back, plain);
 }
 
 TEST(PackForm, EveryFormComesBack) {
-  for (const auto& dims : std::vector<std::vector<int64_t>>{{1, 1}, {7, 17}, {2, 5, 33}, {0, 3}, {3, 0}, {2, 1, 3, 16}}) {
+  for (const auto& dims :
+       std::vector<std::vector<int64_t>>{{1, 1}, {7, 17}, {2, 5, 33}, {0, 3}, {3, 0}, {2, 1, 3, 16}}) {
     expect_round_trip({.kind = PackKind::kPanels16, .layout = PackLayout::kMatrix}, dims);
     expect_round_trip({.kind = PackKind::kPanels16, .layout = PackLayout::kTransposed}, dims);
   }
@@ -38,14 +39,16 @@ TEST(PackForm, EveryFormComesBack) {
 // One row of taps: the same bytes as the kernels' own packing.
 TEST(PackForm, ConvolutionsArePackedAsTheKernelsReadThem) {
   const std::vector<int64_t> dims = {5, 3, 2, 2};
-  std::vector<float> plain(60), packed(static_cast<size_t>(packed_floats(key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv}), dims)));
+  std::vector<float> plain(60), packed(static_cast<size_t>(packed_floats(
+                                    key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv}), dims)));
   std::iota(plain.begin(), plain.end(), 1.0f);
   pack_by_key(key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv}), dims, plain.data(), packed.data());
   for (int64_t y = 0; y < 2; ++y)
     for (int64_t x = 0; x < 2; ++x)
       for (int64_t i = 0; i < 3; ++i)
         for (int64_t o = 0; o < 5; ++o)
-          EXPECT_EQ(packed[static_cast<size_t>(((y * 2 + x) * 3 + i) * 16 + o)], plain[static_cast<size_t>(((o * 3 + i) * 2 + y) * 2 + x)]);
+          EXPECT_EQ(packed[static_cast<size_t>(((y * 2 + x) * 3 + i) * 16 + o)],
+                    plain[static_cast<size_t>(((o * 3 + i) * 2 + y) * 2 + x)]);
 }
 
 TEST(PackForm, KeysThatDoNotFitHaveNoSize) {
@@ -60,7 +63,7 @@ TEST(PackForm, KeysThatDoNotFitHaveNoSize) {
   EXPECT_EQ(packed_floats(spare, conv), -1);
   const std::vector<int64_t> huge = {INT64_MAX / 16, 1};
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16}), huge), -1);
-  const std::vector<int64_t> empty = {0, INT64_MAX / 16};   // no time is spent on panels of nothing
+  const std::vector<int64_t> empty = {0, INT64_MAX / 16};  // no time is spent on panels of nothing
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16}), empty), 0);
   unpack_by_key(key_of({.kind = PackKind::kPanels16}), empty, nullptr, nullptr);
 }

@@ -11,7 +11,9 @@ namespace {
 
 // Padding may cost a quarter, or a page for small ones.
 constexpr int64_t kSpareBytes = 4096;
-bool is_small_enough(int64_t packed_bytes, int64_t plain_bytes) { return packed_bytes <= plain_bytes + plain_bytes / 4 + kSpareBytes; }
+bool is_small_enough(int64_t packed_bytes, int64_t plain_bytes) {
+  return packed_bytes <= plain_bytes + plain_bytes / 4 + kSpareBytes;
+}
 
 // What the readers of one constant want.
 struct Demand {
@@ -62,11 +64,13 @@ bool pack_constant(PlanConstant& constant, const PackKey& key) {
 
 }  // namespace
 
-void pack_constants(Plan& plan, const std::vector<StageWish>& wishes, const std::function<void(uint32_t constant)>& replaced) {
+void pack_constants(Plan& plan, const std::vector<StageWish>& wishes,
+                    const std::function<void(uint32_t constant)>& replaced) {
   if (wishes.empty()) return;
   const std::vector<Demand> wanted = demands(plan, wishes);
   for (uint32_t c = 0; c < plan.constants.size(); ++c)
-    if (wanted[c].any && wanted[c].agreed && wanted[c].key.kind != 0 && pack_constant(plan.constants[c], wanted[c].key)) replaced(c);
+    if (wanted[c].any && wanted[c].agreed && wanted[c].key.kind != 0 && pack_constant(plan.constants[c], wanted[c].key))
+      replaced(c);
 }
 
 }  // namespace mica

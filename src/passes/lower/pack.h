@@ -1,9 +1,9 @@
 // Weights in the form that their stages read.
 //
-// Goal: a file holds each weight once, packed as the kernels of most machines want it, so that loading maps it and nothing more.
-// A constant is packed when all that read it want the same form and the form is not much larger; one that somebody reads plain
-// stays plain. Non-goals: forms that suit one machine (those are made at load). Cost: one pass over each packed constant; besides the
-// plan, one constant is in memory at a time.
+// Goal: a file holds each weight once, packed as the kernels of most machines want it, so that loading maps it and
+// nothing more. A constant is packed when all that read it want the same form and the form is not much larger; one that
+// somebody reads plain stays plain. Non-goals: forms that suit one machine (those are made at load). Cost: one pass
+// over each packed constant; besides the plan, one constant is in memory at a time.
 #pragma once
 #include <functional>
 #include <vector>
@@ -19,6 +19,7 @@ struct StageWish {
 };
 
 // Calls `replaced(constant)` when the plain contents of a constant are no longer needed. Throws Failure.
-void pack_constants(Plan& plan, const std::vector<StageWish>& wishes, const std::function<void(uint32_t constant)>& replaced);
+void pack_constants(Plan& plan, const std::vector<StageWish>& wishes,
+                    const std::function<void(uint32_t constant)>& replaced);
 
 }  // namespace mica

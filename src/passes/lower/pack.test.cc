@@ -38,7 +38,8 @@ Plan plan_of(const std::vector<float>& weights, size_t constants, const std::vec
 TEST(PackConstants, PacksWhatAllReadersWantAlike) {
   std::vector<float> weights(48 * 32);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i);
-  const PackKey key = key_of({.kind = PackKind::kPanels16}), other = key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kTransposed});
+  const PackKey key = key_of({.kind = PackKind::kPanels16}),
+                other = key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kTransposed});
   // 0: one reader; 1: two that agree; 2: two that do not; 3: one reads it plain; 4: the function's result.
   Plan plan = plan_of(weights, 5, {{0, 1, 2, 3, 4}, {kNoIndex, 1, 2, 3}});
   ok_or_throw(plan.functions[0].outputs.push_back(4));
