@@ -56,7 +56,9 @@ Result<Graph> import_model(const Source& source, const ImportOptions& options) {
     }
     case SourceFormat::kUnknown: break;
   }
-  return error(Code::kBadModel, "the bytes are no model of a known format").at(where).hinting("ONNX models and graph text are read");
+  return error(Code::kBadModel, "the bytes are no model of a known format")
+      .at(where)
+      .hinting("ONNX models and graph text are read");
 }
 
 }  // namespace mica

@@ -13,7 +13,8 @@ enum class SourceFormat : uint8_t { kUnknown, kOnnx, kText };
 SourceFormat detect_format(std::span<const std::byte> bytes);
 std::string_view name_of(SourceFormat format);
 
-// Imports a model of any known format. Errors: kBadModel when no format is recognised, and those of the format's importer.
+// Imports a model of any known format. Errors: kBadModel when no format is recognised, and those of the format's
+// importer.
 Result<Graph> import_model(const Source& source, const ImportOptions& options = {});
 
 }  // namespace mica

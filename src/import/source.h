@@ -11,9 +11,9 @@ namespace mica {
 
 // Bytes in memory when `bytes` has data, else the file at `path`.
 struct Source {
-  std::string path;                    // also the name in messages
-  std::span<const std::byte> bytes;    // stay the caller's; not needed after the import
-  std::string folder;                  // where external data of a model in memory lies; empty: external data is refused
+  std::string path;                  // also the name in messages
+  std::span<const std::byte> bytes;  // stay the caller's; not needed after the import
+  std::string folder;                // where external data of a model in memory lies; empty: external data is refused
 };
 
 // The folder that a file stands in.
@@ -23,13 +23,14 @@ inline std::string folder_of(const std::string& path) {
 }
 
 struct ImportOptions {
-  // Sizes for inputs, by name: one number per axis, -1 keeps the axis as the model has it. A named dimension that gets a number
-  // has it in every input.
+  // Sizes for inputs, by name: one number per axis, -1 keeps the axis as the model has it. A named dimension that gets
+  // a number has it in every input.
   std::map<std::string, std::vector<int64_t>> shapes;
-  std::map<std::string, int64_t> bounds;          // named dimension → largest value: it becomes a parameter of each run
-  std::map<std::string, std::string> states;      // output → input of the next run
-  std::vector<std::string> outputs;               // values to return instead of the model's outputs; what they do not need is left out
-  bool strict = false;                            // declarations in the model that contradict what was inferred are errors
+  std::map<std::string, int64_t> bounds;      // named dimension → largest value: it becomes a parameter of each run
+  std::map<std::string, std::string> states;  // output → input of the next run
+  std::vector<std::string>
+      outputs;          // values to return instead of the model's outputs; what they do not need is left out
+  bool strict = false;  // declarations in the model that contradict what was inferred are errors
 };
 
 }  // namespace mica

@@ -23,20 +23,24 @@ const std::vector<const Spelling*>& sorted_spellings() {
 
 }  // namespace
 
-const Spelling* find_spelling(Format format, std::string_view domain, std::string_view op, int version, std::string* nearest) {
+const Spelling* find_spelling(Format format, std::string_view domain, std::string_view op, int version,
+                              std::string* nearest) {
   const auto& rows = sorted_spellings();
   const std::tuple wanted(format, domain, op);
   const auto key = [](const Spelling* s) { return key_of(*s); };
-  const auto first = std::ranges::lower_bound(rows, wanted, {}, key), last = std::ranges::upper_bound(rows, wanted, {}, key);
+  const auto first = std::ranges::lower_bound(rows, wanted, {}, key),
+             last = std::ranges::upper_bound(rows, wanted, {}, key);
   for (auto row = first; row != last; ++row)
     if ((*row)->since <= version && version <= (*row)->until) return *row;
   if (!nearest) return nullptr;
   nearest->clear();
   if (first != last) {
     int since = (*first)->since, until = (*first)->until;
-    for (auto row = first; row != last; ++row) since = std::min(since, (*row)->since), until = std::max(until, (*row)->until);
-    *nearest = std::string(op) + (until >= kLatest ? " since version " + std::to_string(since)
-                                                   : " of versions " + std::to_string(since) + " to " + std::to_string(until));
+    for (auto row = first; row != last; ++row)
+      since = std::min(since, (*row)->since), until = std::max(until, (*row)->until);
+    *nearest =
+        std::string(op) + (until >= kLatest ? " since version " + std::to_string(since)
+                                            : " of versions " + std::to_string(since) + " to " + std::to_string(until));
     return nullptr;
   }
   Nearest near(op);

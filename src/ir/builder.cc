@@ -21,7 +21,8 @@ Values Builder::add_with_regions(const OpDef& op, const void* attributes, Values
     fail(Code::kBadModel, "`{}` takes {} to {} inputs, got {}", op.name, op.inputs.min,
          op.inputs.max == kAnyNumber ? std::string("any number of") : std::to_string(op.inputs.max), given);
   for (int i = 0; i < op.inputs.min; ++i)
-    if (!inputs[static_cast<size_t>(i)]) fail(Code::kBadModel, "`{}` needs its input {}, which is left out", op.name, i);
+    if (!inputs[static_cast<size_t>(i)])
+      fail(Code::kBadModel, "`{}` needs its input {}, which is left out", op.name, i);
   if (outputs == 0) outputs = op.outputs.min;
   if (outputs < op.outputs.min || (op.outputs.max != kAnyNumber && outputs > op.outputs.max))
     fail(Code::kBadModel, "`{}` has {} to {} outputs, asked for {}", op.name, op.outputs.min,

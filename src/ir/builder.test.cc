@@ -72,7 +72,9 @@ TEST(Builder, RefusesWrongNumbersOfOperands) {
   EXPECT_EQ(code_of([&] { build.add(op("relu"), {}); }), Code::kBadModel);
   EXPECT_EQ(code_of([&] { build.add(op("relu"), {nullptr}); }), Code::kBadModel);
   EXPECT_EQ(code_of([&] { build.add(op("relu"), {a}, 2); }), Code::kBadModel);
-  struct Other { int64_t a[9]; };
+  struct Other {
+    int64_t a[9];
+  };
   EXPECT_EQ(code_of([&] { build.add(op("concat"), Other{}, {a}); }), Code::kInternal);
 }
 

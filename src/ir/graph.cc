@@ -13,7 +13,8 @@ ConstantPtr Constant::own(OwnedTensor tensor) {
 }
 
 ConstantPtr Constant::make(DType dtype, std::span<const int64_t> dims, const void* bytes) {
-  if (dims.size() > kMaxRank) fail(Code::kLimit, "a constant of rank {}: at most {} dimensions are supported", dims.size(), kMaxRank);
+  if (dims.size() > kMaxRank)
+    fail(Code::kLimit, "a constant of rank {}: at most {} dimensions are supported", dims.size(), kMaxRank);
   // A view does not change what it shows; the copy below only reads.
   return own(value_or_throw(OwnedTensor::copy_of(dense_view(const_cast<void*>(bytes), dtype, dims))));
 }

@@ -1,7 +1,7 @@
 // The portable graph: values in static single assignment form, nodes that make them, closed regions for control flow.
 //
-// Non-goals: layouts, devices and memory belong to the plan. The compiler may use exceptions inside; `Failure` carries an Error
-// to the one door (convert/) that turns it into a Result.
+// Non-goals: layouts, devices and memory belong to the plan. The compiler may use exceptions inside; `Failure` carries
+// an Error to the one door (convert/) that turns it into a Result.
 #pragma once
 #include <deque>
 #include <map>
@@ -22,9 +22,13 @@ T value_or_throw(Result<T> result) {
   if (!result.ok()) throw Failure(result.take_error());
   return result.take();
 }
-inline void ok_or_throw(Status status) { if (!status.ok()) throw Failure(status.take_error()); }
+inline void ok_or_throw(Status status) {
+  if (!status.ok()) throw Failure(status.take_error());
+}
 template <class... Args>
-[[noreturn]] void fail(Code code, std::string_view pattern, const Args&... args) { throw Failure(error(code, pattern, args...)); }
+[[noreturn]] void fail(Code code, std::string_view pattern, const Args&... args) {
+  throw Failure(error(code, pattern, args...));
+}
 
 // Constant contents, shared between values and graphs. `keep` owns the bytes (a buffer or a mapped file).
 struct Constant {
@@ -36,13 +40,14 @@ struct Constant {
 };
 using ConstantPtr = std::shared_ptr<const Constant>;
 
-// How a value's integers stand for real numbers: real = scale · (q − zero point), per tensor, per slice of `axis`, or per block.
+// How a value's integers stand for real numbers: real = scale · (q − zero point), per tensor, per slice of `axis`, or
+// per block.
 enum class QuantScheme : uint8_t { kNone, kAffine, kBlock, kSuperBlock, kCodebook };
 struct Quantization {
   QuantScheme scheme = QuantScheme::kNone;
   ConstantPtr scales, zero_points, minima, super_scales, codebook;
-  int axis = -1;                     // -1: one scale for the tensor
-  std::vector<int64_t> block;        // elements of a block per axis
+  int axis = -1;               // -1: one scale for the tensor
+  std::vector<int64_t> block;  // elements of a block per axis
 };
 
 struct Node;
@@ -50,13 +55,13 @@ struct Graph;
 
 struct Value {
   Type type;
-  std::string name;                  // the source's name, for messages and keep-lists
-  Node* producer = nullptr;          // null for graph inputs and constants
-  int output = 0;                    // which output of the producer
+  std::string name;          // the source's name, for messages and keep-lists
+  Node* producer = nullptr;  // null for graph inputs and constants
+  int output = 0;            // which output of the producer
   ConstantPtr constant;
-  ConstantPtr known;                 // contents that inference computed: what folding turns into a constant
+  ConstantPtr known;  // contents that inference computed: what folding turns into a constant
   std::shared_ptr<const Quantization> quant;
-  std::vector<Dim> values;           // known elements of a small integer tensor (has_values)
+  std::vector<Dim> values;  // known elements of a small integer tensor (has_values)
   bool has_values = false;
   bool is_constant() const { return constant != nullptr; }
   bool is_input() const { return !producer && !constant; }
@@ -67,12 +72,18 @@ struct Value {
 struct Node {
   const OpDef* op = nullptr;
   std::vector<std::byte> attributes_blob;
-  std::vector<Value*> inputs;        // null: left out
-  std::vector<Value*> outputs;       // null: not wanted
+  std::vector<Value*> inputs;                   // null: left out
+  std::vector<Value*> outputs;                  // null: not wanted
   std::vector<std::unique_ptr<Graph>> regions;  // closed: what they use from outside comes in through node inputs
   std::string name;
-  template <class A> A& attributes() { return *reinterpret_cast<A*>(attributes_blob.data()); }
-  template <class A> const A& attributes() const { return *reinterpret_cast<const A*>(attributes_blob.data()); }
+  template <class A>
+  A& attributes() {
+    return *reinterpret_cast<A*>(attributes_blob.data());
+  }
+  template <class A>
+  const A& attributes() const {
+    return *reinterpret_cast<const A*>(attributes_blob.data());
+  }
 };
 
 // A graph and what it owns. Nodes stand in an order in which each comes after those it needs.
@@ -83,11 +94,13 @@ struct Graph {
   std::vector<std::string> input_names, output_names;  // the interface's names, as the source spells them
   std::vector<std::unique_ptr<Node>> nodes;
   std::deque<Value> value_pool;
-  std::map<std::string, std::string> metadata;         // pre-processing, labels, producer
+  std::map<std::string, std::string> metadata;  // pre-processing, labels, producer
   // State: output k of the graph feeds input i of the next run.
-  struct State { int input, output; };
+  struct State {
+    int input, output;
+  };
   std::vector<State> states;
-  std::vector<std::string> keep;                       // names of values that must exist at run time
+  std::vector<std::string> keep;  // names of values that must exist at run time
 
   Graph() = default;
   Graph(Graph&&) = default;
@@ -99,7 +112,8 @@ struct Graph {
   void add_output(Value* value, std::string output_name);
 };
 
-// Deep copy; constants and the table of dimensions stay shared. Value i of the copy's pool stands for value i of the original's.
+// Deep copy; constants and the table of dimensions stay shared. Value i of the copy's pool stands for value i of the
+// original's.
 std::unique_ptr<Graph> clone(const Graph& graph);
 
 }  // namespace mica

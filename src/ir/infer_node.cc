@@ -61,13 +61,15 @@ bool settle(Value& value, const InferValue& found) {
   return changed;
 }
 
-// Symbols that this inference made for data-dependent dimensions where an earlier one had made some already: the older stay.
+// Symbols that this inference made for data-dependent dimensions where an earlier one had made some already: the older
+// stay.
 class SymbolKeeper {
  public:
   explicit SymbolKeeper(DimTable& dims) : dims_(dims), first_(dims.symbols()) {}
 
   void match(Dim made, Dim before) {
-    if (made.is_fixed() || before.is_fixed() || made == before || !dims_.is_symbol(made) || !dims_.is_symbol(before)) return;
+    if (made.is_fixed() || before.is_fixed() || made == before || !dims_.is_symbol(made) || !dims_.is_symbol(before))
+      return;
     for (size_t i = first_; i < dims_.symbols(); ++i)
       if (dims_.symbol_dim(i) == made && is_older_data_symbol(before)) {
         if (to_.empty())
@@ -97,7 +99,8 @@ class SymbolKeeper {
   std::vector<Dim> to_;
 };
 
-void keep_symbols(SymbolKeeper& keeper, const Node& node, std::span<InferValue> found, std::vector<std::vector<Dim>>& store) {
+void keep_symbols(SymbolKeeper& keeper, const Node& node, std::span<InferValue> found,
+                  std::vector<std::vector<Dim>>& store) {
   for (size_t i = 0; i < found.size(); ++i)
     if (const Value* before = node.outputs[i]) {
       keeper.match(found[i].type.shape, before->type.shape);
@@ -130,8 +133,10 @@ class NodeScope final : public InferScope {
   Status infer_region(int region, std::span<const InferValue> in, std::span<InferValue> out) override {
     MICA_CHECK(region >= 0 && region < regions(), kInternal, "no region {}", region);
     const Graph& body = *node_.regions[static_cast<size_t>(region)];
-    MICA_CHECK(in.size() == body.inputs.size(), kBadModel, "a region takes {} values, given {}", body.inputs.size(), in.size());
-    MICA_CHECK(out.size() <= body.outputs.size(), kBadModel, "a region gives {} values, {} wanted", body.outputs.size(), out.size());
+    MICA_CHECK(in.size() == body.inputs.size(), kBadModel, "a region takes {} values, given {}", body.inputs.size(),
+               in.size());
+    MICA_CHECK(out.size() <= body.outputs.size(), kBadModel, "a region gives {} values, {} wanted", body.outputs.size(),
+               out.size());
     try {
       auto trial = clone(body);
       for (size_t i = 0; i < in.size(); ++i) set_input(*trial->inputs[i], in[i]);
@@ -173,7 +178,8 @@ class NodeScope final : public InferScope {
       value.known = better.known;
     }
     for (size_t i = 0; i < to.nodes.size(); ++i)
-      for (size_t k = 0; k < to.nodes[i]->regions.size(); ++k) adopt(*to.nodes[i]->regions[k], *from.nodes[i]->regions[k]);
+      for (size_t k = 0; k < to.nodes[i]->regions.size(); ++k)
+        adopt(*to.nodes[i]->regions[k], *from.nodes[i]->regions[k]);
   }
 
   Node& node_;
@@ -203,8 +209,9 @@ void infer_node(Graph& graph, Node& node, bool* changed) {
   try {
     infer(graph, node, changed);
   } catch (const Failure& failure) {
-    throw Failure(failure.error->copy().at(node.name.empty() ? std::string(node.op->name)
-                                                             : "node `" + node.name + "` (" + std::string(node.op->name) + ")"));
+    throw Failure(failure.error->copy().at(node.name.empty()
+                                               ? std::string(node.op->name)
+                                               : "node `" + node.name + "` (" + std::string(node.op->name) + ")"));
   }
 }
 

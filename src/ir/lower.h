@@ -13,13 +13,15 @@ struct PackWish {
 };
 
 struct LowerDef {
-  // True when the stage can do `f` on output 0 itself. `per_channel`: the second operand is one number per channel; otherwise it
-  // has the output's shape (a residual).
+  // True when the stage can do `f` on output 0 itself. `per_channel`: the second operand is one number per channel;
+  // otherwise it has the output's shape (a residual).
   bool (*absorbs)(const Node&, Pointwise f, bool per_channel) = nullptr;
   // Packed forms of constant inputs, for the file: what the operator's `.run.cc` asks for on most machines.
   std::vector<PackWish> (*pack)(const Node&) = nullptr;
 };
 std::span<const TableRow<LowerDef>> all_lower();
-#define MICA_LOWER(id) extern const ::mica::LowerDef lower_##id; constinit const ::mica::LowerDef lower_##id
+#define MICA_LOWER(id)                      \
+  extern const ::mica::LowerDef lower_##id; \
+  constinit const ::mica::LowerDef lower_##id
 
 }  // namespace mica

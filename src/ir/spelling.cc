@@ -10,13 +10,16 @@ namespace {
 using AttrKind = SourceAttribute::Kind;
 
 std::string_view name_of(AttrKind kind) {
-  constexpr std::string_view kNames[] = {"an integer", "a number",   "a text",         "a tensor",        "a graph", "a list of integers",
-                                         "a list of numbers", "a list of texts", "a list of tensors", "a list of graphs", "a type"};
+  constexpr std::string_view kNames[] = {"an integer",        "a number",        "a text",
+                                         "a tensor",          "a graph",         "a list of integers",
+                                         "a list of numbers", "a list of texts", "a list of tensors",
+                                         "a list of graphs",  "a type"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 const SourceAttribute& checked(const SourceAttribute& attribute, std::string_view key, AttrKind kind) {
-  if (attribute.kind != kind) fail(Code::kBadAttribute, "attribute `{}` is {}, expected {}", key, name_of(attribute.kind), name_of(kind));
+  if (attribute.kind != kind)
+    fail(Code::kBadAttribute, "attribute `{}` is {}, expected {}", key, name_of(attribute.kind), name_of(kind));
   return attribute;
 }
 
@@ -92,7 +95,8 @@ std::vector<int64_t> SourceNode::constant_ints(size_t i) const {
   const Value& value = *input(i);
   std::vector<int64_t> list;
   if (const TensorView* contents = value.contents()) {
-    if (!is_integer(contents->dtype)) fail(Code::kBadType, "input {} is {}, expected integers", i, name_of(contents->dtype));
+    if (!is_integer(contents->dtype))
+      fail(Code::kBadType, "input {} is {}, expected integers", i, name_of(contents->dtype));
     const Elements elements(*contents);
     for (int64_t k = 0; k < contents->count(); ++k) list.push_back(elements.integer(k));
     return list;
@@ -122,11 +126,12 @@ void check_all_read(const SourceNode& node) {
 DType source_dtype(Format format, int64_t code) {
   if (format != Format::kOnnx) return DType::kNone;
   // TensorProto.DataType of the ONNX specification, from 0.
-  constexpr DType kOnnx[] = {
-      DType::kNone, DType::kF32,  DType::kU8,       DType::kI8,         DType::kU16,    DType::kI16,        DType::kI32,
-      DType::kI64,  DType::kString, DType::kBool,   DType::kF16,        DType::kF64,    DType::kU32,        DType::kU64,
-      DType::kC64,  DType::kC128, DType::kBf16,     DType::kF8E4m3fn,   DType::kF8E4m3fnuz, DType::kF8E5m2, DType::kF8E5m2fnuz,
-      DType::kU4,   DType::kI4,   DType::kF4E2m1,   DType::kF8E8m0,     DType::kU2,     DType::kI2};
+  constexpr DType kOnnx[] = {DType::kNone,       DType::kF32,  DType::kU8,       DType::kI8,         DType::kU16,
+                             DType::kI16,        DType::kI32,  DType::kI64,      DType::kString,     DType::kBool,
+                             DType::kF16,        DType::kF64,  DType::kU32,      DType::kU64,        DType::kC64,
+                             DType::kC128,       DType::kBf16, DType::kF8E4m3fn, DType::kF8E4m3fnuz, DType::kF8E5m2,
+                             DType::kF8E5m2fnuz, DType::kU4,   DType::kI4,       DType::kF4E2m1,     DType::kF8E8m0,
+                             DType::kU2,         DType::kI2};
   return code >= 0 && code < std::ssize(kOnnx) ? kOnnx[code] : DType::kNone;
 }
 
@@ -150,13 +155,15 @@ class Reader final : public AttrVisitor {
     if (!node_.has(name)) return;
     const auto list = node_.floats(name);
     if (!value.assign(list))
-      fail(Code::kLimit, "attribute `{}` has {} items: at most {} are supported", name, list.size(), value.items.size());
+      fail(Code::kLimit, "attribute `{}` has {} items: at most {} are supported", name, list.size(),
+           value.items.size());
   }
   void field(std::string_view name, Dims& value, std::string_view) override {
     if (!node_.has(name)) return;
     const auto list = node_.ints(name);
     if (list.size() > value.items.size())
-      fail(Code::kLimit, "attribute `{}` has {} items: at most {} are supported", name, list.size(), value.items.size());
+      fail(Code::kLimit, "attribute `{}` has {} items: at most {} are supported", name, list.size(),
+           value.items.size());
     value = {};
     for (int64_t d : list) value.push(d);
   }
@@ -165,7 +172,8 @@ class Reader final : public AttrVisitor {
     if (given.find('\0') != std::string::npos || !value.assign(given))
       fail(Code::kLimit, "attribute `{}` has {} bytes: at most {} are supported", name, given.size(), sizeof(Name) - 1);
   }
-  void choice(std::string_view name, int64_t& index, std::span<const std::string_view> names, std::string_view) override {
+  void choice(std::string_view name, int64_t& index, std::span<const std::string_view> names,
+              std::string_view) override {
     if (!node_.has(name)) return;
     const std::string given = node_.text(name, "");
     const auto found = std::ranges::find_if(names, [&](std::string_view n) { return same_in_any_case(n, given); });

@@ -60,7 +60,8 @@ TEST(Text, PrintsWhatItParsed) {
 }
 
 TEST(Text, TypesOfResultsMayBeLeftOut) {
-  const Graph graph = graph_from_text("graph \"\"\ninput %x: f32[2,3] \"x\"\n%y = relu(%x)\n%z = concat(%y, %x) axis=1\noutput %z \"z\"\nend\n");
+  const Graph graph = graph_from_text(
+      "graph \"\"\ninput %x: f32[2,3] \"x\"\n%y = relu(%x)\n%z = concat(%y, %x) axis=1\noutput %z \"z\"\nend\n");
   EXPECT_EQ(graph.outputs[0]->type, Type::tensor(DType::kF32, {2, 6}));
 }
 
@@ -71,10 +72,15 @@ TEST(Text, ConstantsReadBackToTheBit) {
     for (int64_t rows : {0, 1, 3}) {
       const std::vector<int64_t> dims{rows, 3};
       std::vector<std::byte> bytes(static_cast<size_t>(dense_bytes(dtype, dims)));
-      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(dtype == DType::kBool ? i % 2 : i * 37 + 0x7f);
+      for (size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::byte>(dtype == DType::kBool ? i % 2 : i * 37 + 0x7f);
       if (is_sub_byte(dtype))
-        for (size_t i = 0; i < bytes.size(); ++i) bytes[i] &= static_cast<std::byte>((i + 1) % static_cast<size_t>(row_bytes(dtype, 3)) ? 0xff : (1 << (3 * bits_of(dtype) % 8 ? 3 * bits_of(dtype) % 8 : 8)) - 1);
-      std::vector<StringRef> texts{{"", 0}, {"a\"b\\\n", 5}, {"c\0d", 3}, {"e", 1}, {"", 0}, {"f", 1}, {"g", 1}, {"h", 1}, {"i", 1}};
+        for (size_t i = 0; i < bytes.size(); ++i)
+          bytes[i] &= static_cast<std::byte>((i + 1) % static_cast<size_t>(row_bytes(dtype, 3))
+                                                 ? 0xff
+                                                 : (1 << (3 * bits_of(dtype) % 8 ? 3 * bits_of(dtype) % 8 : 8)) - 1);
+      std::vector<StringRef> texts{{"", 0},  {"a\"b\\\n", 5}, {"c\0d", 3}, {"e", 1}, {"", 0},
+                                   {"f", 1}, {"g", 1},        {"h", 1},    {"i", 1}};
       Graph graph;
       const void* from = dtype == DType::kString ? static_cast<const void*>(texts.data()) : bytes.data();
       graph.add_output(graph.add_constant(Constant::make(dtype, dims, from), "c"), "c");
@@ -115,8 +121,10 @@ TEST(Text, LongConstantsAreShownByTheirDigest) {
 }
 
 TEST(Text, Quantization) {
-  constexpr std::string_view kText = "graph \"q\"\n"
-      "  input %x: u8[4,64] quant(affine, axis 0, scales f32[4] = {0.5, 1, 2, 4}, zero_points u8[4] = {0, 1, 2, 3}) \"x\"\n"
+  constexpr std::string_view kText =
+      "graph \"q\"\n"
+      "  input %x: u8[4,64] quant(affine, axis 0, scales f32[4] = {0.5, 1, 2, 4}, zero_points u8[4] = {0, 1, 2, 3}) "
+      "\"x\"\n"
       "  input %y: i4[4,64] quant(block, axis 1, block 1, block 32, scales f32[4,2] = {1, 2, 3, 4, 5, 6, 7, 8}) \"y\"\n"
       "  output %x \"x\"\n  output %y \"y\"\nend\n";
   const Graph graph = graph_from_text(kText);
@@ -150,7 +158,8 @@ end
 }
 
 TEST(Text, States) {
-  constexpr std::string_view kText = "graph \"s\"\n  input %h: f32[2] \"h\"\n  %n: f32[2] = relu(%h)\n  output %n \"n\"\n  state \"n\" \"h\"\nend\n";
+  constexpr std::string_view kText =
+      "graph \"s\"\n  input %h: f32[2] \"h\"\n  %n: f32[2] = relu(%h)\n  output %n \"n\"\n  state \"n\" \"h\"\nend\n";
   const Graph graph = graph_from_text(kText);
   ASSERT_EQ(graph.states.size(), 1u);
   EXPECT_EQ(to_text(graph), kText);
@@ -160,7 +169,8 @@ TEST(Text, ErrorsNameTheLine) {
   EXPECT_THAT(why(""), HasSubstr("expected `graph`"));
   EXPECT_THAT(why("graph \"g\"\n"), HasSubstr("no `end`"));
   EXPECT_THAT(why("graph \"g\"\nnonsense\nend"), HasSubstr("line 2: `nonsense` begins no statement"));
-  EXPECT_THAT(why("graph \"g\"\ninput %x: f32[2] \"x\"\n%y = rellu(%x)\nend"), HasSubstr("line 3: there is no operator `rellu`"));
+  EXPECT_THAT(why("graph \"g\"\ninput %x: f32[2] \"x\"\n%y = rellu(%x)\nend"),
+              HasSubstr("line 3: there is no operator `rellu`"));
   EXPECT_THAT(why("graph \"g\"\n%y = relu(%x)\nend"), HasSubstr("no value `x`"));
   EXPECT_THAT(why("graph \"g\"\ninput %x: f32[2] \"x\"\ninput %x: f32[2] \"z\"\nend"), HasSubstr("defined twice"));
   EXPECT_THAT(why("graph \"g\"\ninput %x: q32[2] \"x\"\nend"), HasSubstr("line 2"));

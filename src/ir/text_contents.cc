@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+         c == '/' || c == '-';
 }
 
 std::string base64(std::span<const std::byte> bytes) {
@@ -52,7 +53,10 @@ std::vector<std::byte> from_base64(std::string_view text) {
 // floats that are no numbers.
 bool reads_as_numbers(const TensorView& view) {
   switch (view.dtype) {
-    case DType::kF32: case DType::kF64: case DType::kF16: case DType::kBf16: break;
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kF16:
+    case DType::kBf16: break;
     default: return is_integer(view.dtype) || view.dtype == DType::kBool || view.dtype == DType::kString;
   }
   const Elements elements(view);
@@ -68,11 +72,16 @@ void append_number(std::string& text, T value) {
 }
 
 void append_element(std::string& text, const Elements& elements, DType dtype, int64_t i) {
-  if (dtype == DType::kString) text += quoted(elements.text(i).view());
-  else if (dtype == DType::kU64) append_number(text, static_cast<uint64_t>(elements.integer(i)));
-  else if (is_integer(dtype) || dtype == DType::kBool) append_number(text, elements.integer(i));
-  else if (dtype == DType::kF64) append_number(text, elements.number(i));
-  else append_number(text, static_cast<float>(elements.number(i)));
+  if (dtype == DType::kString)
+    text += quoted(elements.text(i).view());
+  else if (dtype == DType::kU64)
+    append_number(text, static_cast<uint64_t>(elements.integer(i)));
+  else if (is_integer(dtype) || dtype == DType::kBool)
+    append_number(text, elements.integer(i));
+  else if (dtype == DType::kF64)
+    append_number(text, elements.number(i));
+  else
+    append_number(text, static_cast<float>(elements.number(i)));
 }
 
 std::span<const std::byte> bytes_of(const TensorView& view) {
@@ -96,9 +105,12 @@ std::string escaped(std::string_view text, bool quotes) {
   std::string out;
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '\\' || (quotes && c == '"')) (out += '\\') += c;
-    else if (byte < 0x20 || byte == 0x7f) ((out += "\\x") += kHex[byte >> 4]) += kHex[byte & 15];
-    else out += c;
+    if (c == '\\' || (quotes && c == '"'))
+      (out += '\\') += c;
+    else if (byte < 0x20 || byte == 0x7f)
+      ((out += "\\x") += kHex[byte >> 4]) += kHex[byte & 15];
+    else
+      out += c;
   }
   return out;
 }
@@ -108,7 +120,10 @@ std::string quoted(std::string_view text) { return '"' + escaped(text, true) + '
 std::string unescaped(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\') { out += text[i]; continue; }
+    if (text[i] != '\\') {
+      out += text[i];
+      continue;
+    }
     const char next = i + 1 < text.size() ? text[i + 1] : '\0';
     if (next == 'x' && i + 3 < text.size() && hex_digit(text[i + 2]) >= 0 && hex_digit(text[i + 3]) >= 0) {
       out += static_cast<char>(hex_digit(text[i + 2]) * 16 + hex_digit(text[i + 3]));
@@ -135,7 +150,8 @@ std::string print_contents(const TensorView& view, const TextOptions& options) {
     }
     return text + "}";
   }
-  if (view.dtype != DType::kString && (options.contents || count <= options.short_list)) return "base64 \"" + base64(bytes_of(view)) + "\"";
+  if (view.dtype != DType::kString && (options.contents || count <= options.short_list))
+    return "base64 \"" + base64(bytes_of(view)) + "\"";
   char hash[17];
   const auto end = std::to_chars(hash, hash + sizeof hash, digest(view), 16).ptr;
   return "digest " + std::string(hash, end);
@@ -206,10 +222,14 @@ std::string_view LineReader::until_note() {
   size_t end = 0;
   for (char quote = 0; end < text_.size(); ++end) {
     const char c = text_[end];
-    if (quote == '"' && c == '\\') ++end;
-    else if (quote) quote = c == quote ? '\0' : quote;
-    else if (c == '"' || c == '`') quote = c;
-    else if (c == '#') break;
+    if (quote == '"' && c == '\\')
+      ++end;
+    else if (quote)
+      quote = c == quote ? '\0' : quote;
+    else if (c == '"' || c == '`')
+      quote = c;
+    else if (c == '#')
+      break;
   }
   end = std::min(end, text_.size());
   std::string_view text = text_.substr(0, end);
@@ -221,14 +241,17 @@ std::string_view LineReader::until_note() {
 ConstantPtr LineReader::contents(const Type& type) {
   const int64_t count = value_or_throw(element_count(type.shape));
   int64_t bits = 0;
-  if (!type.is_tensor() || type.dtype == DType::kNone) fail(Code::kBadText, "a constant is a tensor with an element type");
-  if (__builtin_mul_overflow(count, std::max(bits_of(type.dtype), 8), &bits)) fail(Code::kBadText, "a constant has more than 2^63 bits");
+  if (!type.is_tensor() || type.dtype == DType::kNone)
+    fail(Code::kBadText, "a constant is a tensor with an element type");
+  if (__builtin_mul_overflow(count, std::max(bits_of(type.dtype), 8), &bits))
+    fail(Code::kBadText, "a constant has more than 2^63 bits");
   std::vector<int64_t> dims;
   for (Dim d : type.shape.span()) dims.push_back(d.value());
   if (take("base64")) return bytes(type.dtype, dims);
   if (take("digest")) {
     name();
-    throw Failure(error(Code::kBadText, "a constant's contents are not in the text, only their digest").hinting("print the graph with its contents"));
+    throw Failure(error(Code::kBadText, "a constant's contents are not in the text, only their digest")
+                      .hinting("print the graph with its contents"));
   }
   return list(type.dtype, dims, count);
 }
@@ -256,7 +279,8 @@ T parse_as(std::string_view& text) {
 
 ConstantPtr LineReader::list(DType dtype, std::span<const int64_t> dims, int64_t count) {
   // An item has at least two letters: a hostile count asks for no more memory than there is text.
-  if (count > static_cast<int64_t>(text_.size())) fail(Code::kBadText, "a constant's list is shorter than its {} elements", count);
+  if (count > static_cast<int64_t>(text_.size()))
+    fail(Code::kBadText, "a constant's list is shorter than its {} elements", count);
   expect("{");
   std::vector<std::string> texts;
   OwnedTensor tensor = value_or_throw(OwnedTensor::make(dtype, dims));
@@ -264,11 +288,16 @@ ConstantPtr LineReader::list(DType dtype, std::span<const int64_t> dims, int64_t
   const Elements elements(tensor.view());
   for (int64_t i = 0; i < count; ++i) {
     if (i) expect(",");
-    if (dtype == DType::kString) texts.push_back(quoted_text());
-    else if (dtype == DType::kU64) elements.set_integer(i, static_cast<int64_t>(parse_as<uint64_t>(text_)));
-    else if (is_integer(dtype) || dtype == DType::kBool) elements.set_integer(i, parse_as<int64_t>(text_));
-    else if (dtype == DType::kF64) elements.set_number(i, parse_as<double>(text_));
-    else elements.set_number(i, static_cast<double>(parse_as<float>(text_)));
+    if (dtype == DType::kString)
+      texts.push_back(quoted_text());
+    else if (dtype == DType::kU64)
+      elements.set_integer(i, static_cast<int64_t>(parse_as<uint64_t>(text_)));
+    else if (is_integer(dtype) || dtype == DType::kBool)
+      elements.set_integer(i, parse_as<int64_t>(text_));
+    else if (dtype == DType::kF64)
+      elements.set_number(i, parse_as<double>(text_));
+    else
+      elements.set_number(i, static_cast<double>(parse_as<float>(text_)));
     skip();
   }
   expect("}");

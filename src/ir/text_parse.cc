@@ -22,7 +22,11 @@ class Lines {
   LineReader current() const { return LineReader(line_); }
   void next() {
     for (;;) {
-      if (rest_.empty()) { at_end_ = true; line_ = {}; return; }
+      if (rest_.empty()) {
+        at_end_ = true;
+        line_ = {};
+        return;
+      }
       const size_t end = rest_.find('\n');
       line_ = rest_.substr(0, end);
       rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
@@ -40,7 +44,8 @@ class Lines {
 
 class Parser {
  public:
-  Parser(Graph& graph, Lines& lines, size_t& nodes, int depth) : graph_(graph), lines_(lines), nodes_(nodes), depth_(depth) {}
+  Parser(Graph& graph, Lines& lines, size_t& nodes, int depth)
+      : graph_(graph), lines_(lines), nodes_(nodes), depth_(depth) {}
 
   // Statements up to `end`, which stays the current line.
   void body() {
@@ -56,24 +61,38 @@ class Parser {
  private:
   void statement(LineReader& line) {
     if (line.next_is('%') || line.next_is('_')) return node(line);
-    if (line.take("input")) input(line);
-    else if (line.take("constant")) constant(line);
-    else if (line.take("output")) output(line);
-    else if (line.take("symbol") && depth_ == 0) symbol(line);
-    else if (line.take("metadata")) { std::string key = line.quoted_text(); graph_.metadata[std::move(key)] = line.quoted_text(); }
-    else if (line.take("keep")) graph_.keep.push_back(line.quoted_text());
-    else if (line.take("state")) { std::string from = line.quoted_text(); states_.emplace_back(std::move(from), line.quoted_text()); }
-    else fail(Code::kBadText, "`{}` begins no statement", line.rest().substr(0, 24));
+    if (line.take("input"))
+      input(line);
+    else if (line.take("constant"))
+      constant(line);
+    else if (line.take("output"))
+      output(line);
+    else if (line.take("symbol") && depth_ == 0)
+      symbol(line);
+    else if (line.take("metadata")) {
+      std::string key = line.quoted_text();
+      graph_.metadata[std::move(key)] = line.quoted_text();
+    } else if (line.take("keep"))
+      graph_.keep.push_back(line.quoted_text());
+    else if (line.take("state")) {
+      std::string from = line.quoted_text();
+      states_.emplace_back(std::move(from), line.quoted_text());
+    } else
+      fail(Code::kBadText, "`{}` begins no statement", line.rest().substr(0, 24));
     if (!line.at_end()) fail(Code::kBadText, "unexpected `{}` at the end of a line", line.rest().substr(0, 24));
   }
 
   // The key tells values of one name apart; the name is the source's.
-  struct Named { std::string key, name; };
+  struct Named {
+    std::string key, name;
+  };
   static Named value_name(LineReader& line) {
     line.expect("%");
     Named named;
-    if (line.next_is('"')) named.name = line.quoted_text();
-    else if (!line.next_is('@')) named.name = line.name();
+    if (line.next_is('"'))
+      named.name = line.quoted_text();
+    else if (!line.next_is('@'))
+      named.name = line.name();
     named.key = named.name;
     if (line.take("@")) (named.key += '\0') += std::to_string(line.number());
     return named;
@@ -110,17 +129,24 @@ class Parser {
     if (found == std::end(kSchemes)) fail(Code::kBadText, "`{}` is no quantization", scheme);
     quant->scheme = static_cast<QuantScheme>(found - std::begin(kSchemes));
     while (line.take(",")) {
-      if (line.take("axis")) quant->axis = static_cast<int>(std::clamp<int64_t>(line.number(), -1, kMaxRank));
-      else if (line.take("block")) quant->block.push_back(line.number());
-      else component(line, *quant);
+      if (line.take("axis"))
+        quant->axis = static_cast<int>(std::clamp<int64_t>(line.number(), -1, kMaxRank));
+      else if (line.take("block"))
+        quant->block.push_back(line.number());
+      else
+        component(line, *quant);
     }
     line.expect(")");
     return quant;
   }
   void component(LineReader& line, Quantization& quant) {
     const std::string name = line.name();
-    ConstantPtr* place = name == "scales" ? &quant.scales : name == "zero_points" ? &quant.zero_points : name == "minima" ? &quant.minima
-                         : name == "super_scales" ? &quant.super_scales : name == "codebook" ? &quant.codebook : nullptr;
+    ConstantPtr* place = name == "scales"         ? &quant.scales
+                         : name == "zero_points"  ? &quant.zero_points
+                         : name == "minima"       ? &quant.minima
+                         : name == "super_scales" ? &quant.super_scales
+                         : name == "codebook"     ? &quant.codebook
+                                                  : nullptr;
     if (!place) fail(Code::kBadText, "`{}` is no part of a quantization", name);
     const Type written = type(line);
     line.expect("=");
@@ -134,9 +160,13 @@ class Parser {
     size_t index = 0;
     while (graph_.dims->symbol_dim(index) != d) ++index;
     SymbolInfo& info = graph_.dims->symbol_info(index);
-    if (line.take("data")) info.kind = SymbolKind::kData;
-    else if (line.take("bounded")) { info.kind = SymbolKind::kBounded; info.bound = line.number(); }
-    else line.expect("input");
+    if (line.take("data"))
+      info.kind = SymbolKind::kData;
+    else if (line.take("bounded")) {
+      info.kind = SymbolKind::kBounded;
+      info.bound = line.number();
+    } else
+      line.expect("input");
   }
 
   void input(LineReader& line) {
@@ -164,7 +194,11 @@ class Parser {
     graph_.add_output(value, line.quoted_text());
   }
 
-  struct Written { Value* value; Type type; bool has_type; };
+  struct Written {
+    Value* value;
+    Type type;
+    bool has_type;
+  };
 
   void node(LineReader& line) {
     if (++nodes_ > kMaxNodes) fail(Code::kLimit, "the text has more than {} nodes", kMaxNodes);
@@ -218,8 +252,10 @@ class Parser {
     node.attributes_blob.resize(attributes.bytes);
     const std::string_view text = line.until_note();
     if (attributes.init) attributes.init(node.attributes_blob.data());
-    if (attributes.visit) ok_or_throw(parse_attributes(attributes, node.attributes_blob.data(), text, *graph_.dims));
-    else if (!text.empty()) fail(Code::kBadText, "`{}` has no attributes", name);
+    if (attributes.visit)
+      ok_or_throw(parse_attributes(attributes, node.attributes_blob.data(), text, *graph_.dims));
+    else if (!text.empty())
+      fail(Code::kBadText, "`{}` has no attributes", name);
     if (line.take("#")) node.name = unescaped(line.rest());
   }
 
@@ -228,8 +264,10 @@ class Parser {
     const auto fits = [](size_t n, Count count) {
       return static_cast<int>(n) >= count.min && (count.max == kAnyNumber || static_cast<int>(n) <= count.max);
     };
-    if (!fits(node.inputs.size(), op.inputs)) fail(Code::kBadText, "`{}` does not take {} operands", op.name, node.inputs.size());
-    if (!fits(node.outputs.size(), op.outputs)) fail(Code::kBadText, "`{}` does not have {} results", op.name, node.outputs.size());
+    if (!fits(node.inputs.size(), op.inputs))
+      fail(Code::kBadText, "`{}` does not take {} operands", op.name, node.inputs.size());
+    if (!fits(node.outputs.size(), op.outputs))
+      fail(Code::kBadText, "`{}` does not have {} results", op.name, node.outputs.size());
     for (int i = 0; i < op.inputs.min; ++i)
       if (!node.inputs[static_cast<size_t>(i)]) fail(Code::kBadText, "`{}` needs its operand {}", op.name, i);
   }
@@ -239,7 +277,8 @@ class Parser {
     if (depth_ + 1 > kMaxDepth) fail(Code::kLimit, "regions are nested deeper than {}", kMaxDepth);
     lines_.next();
     LineReader line = lines_.current();
-    if (!line.take("region")) fail(Code::kBadText, "`{}` has {} regions, which stand behind it", node.op->name, node.op->regions);
+    if (!line.take("region"))
+      fail(Code::kBadText, "`{}` has {} regions, which stand behind it", node.op->name, node.op->regions);
     auto inner = std::make_unique<Graph>();
     inner->name = line.quoted_text();
     inner->dims = graph_.dims;
@@ -261,7 +300,8 @@ class Parser {
       if (found == names.end()) fail(Code::kBadText, "a state names `{}`, which is no input or output", name);
       return static_cast<int>(found - names.begin());
     };
-    for (const auto& [from, to] : states_) graph_.states.push_back({index(to, graph_.input_names), index(from, graph_.output_names)});
+    for (const auto& [from, to] : states_)
+      graph_.states.push_back({index(to, graph_.input_names), index(from, graph_.output_names)});
   }
 
   Graph& graph_;

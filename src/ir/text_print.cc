@@ -73,7 +73,8 @@ class Printer {
     if (!known.empty()) return known;
     const int n = ++counts_[value->name];
     const auto plain = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-';
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+             c == '/' || c == '-';
     };
     known = "%";
     if (!value->name.empty()) known += std::ranges::all_of(value->name, plain) ? value->name : quoted(value->name);
@@ -110,7 +111,8 @@ class Printer {
   }
 
   std::string literal(const Constant& constant) {
-    return type_of(Type::tensor(constant.view.dtype, constant.view.to_shape())) + " = " + print_contents(constant.view, options_);
+    return type_of(Type::tensor(constant.view.dtype, constant.view.to_shape())) + " = " +
+           print_contents(constant.view, options_);
   }
 
   // Those that something uses, in the order in which they were made.

@@ -65,7 +65,10 @@ void check_nodes(const Graph& graph, std::vector<Violation>& list) {
   Found found("nodes", list);
   found.graph(graph.dims != nullptr, "there is no table of dimensions");
   for (const auto& node : graph.nodes) {
-    if (!node) { found.graph(false, "a node is null"); continue; }
+    if (!node) {
+      found.graph(false, "a node is null");
+      continue;
+    }
     found.require(node->op != nullptr, *node, "has no operator");
     for (const auto& region : node->regions) found.require(region != nullptr, *node, "has a region that is null");
   }
@@ -92,11 +95,14 @@ void check_arity(const Graph& graph, std::vector<Violation>& list) {
   Found found("arity", list);
   for (const auto& node : graph.nodes) {
     const OpDef& op = *node->op;
-    found.require(fits(node->inputs.size(), op.inputs), *node, "has " + std::to_string(node->inputs.size()) + " inputs");
-    found.require(fits(node->outputs.size(), op.outputs), *node, "has " + std::to_string(node->outputs.size()) + " outputs");
+    found.require(fits(node->inputs.size(), op.inputs), *node,
+                  "has " + std::to_string(node->inputs.size()) + " inputs");
+    found.require(fits(node->outputs.size(), op.outputs), *node,
+                  "has " + std::to_string(node->outputs.size()) + " outputs");
     for (size_t i = 0; i < std::min(node->inputs.size(), static_cast<size_t>(op.inputs.min)); ++i)
       found.require(node->inputs[i] != nullptr, *node, "leaves out its input " + std::to_string(i));
-    found.require(std::ssize(node->regions) == op.regions, *node, "has " + std::to_string(node->regions.size()) + " regions");
+    found.require(std::ssize(node->regions) == op.regions, *node,
+                  "has " + std::to_string(node->regions.size()) + " regions");
   }
 }
 
@@ -114,7 +120,8 @@ void check_producers(const Graph& graph, std::vector<Violation>& list) {
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       const Value* value = node->outputs[i];
       if (!value) continue;
-      found.require(value->producer == node.get() && value->output == static_cast<int>(i), *value, "does not know its producer");
+      found.require(value->producer == node.get() && value->output == static_cast<int>(i), *value,
+                    "does not know its producer");
       found.require(made.insert(value).second, *value, "is made twice");
       found.require(!value->constant, *value, "is made by a node and constant");
     }
@@ -150,7 +157,8 @@ void check_interface(const Graph& graph, std::vector<Violation>& list) {
   found.graph(graph.outputs.size() == graph.output_names.size(), "outputs and their names differ in number");
   found.graph(unique(graph.input_names), "two inputs have one name");
   found.graph(unique(graph.output_names), "two outputs have one name");
-  found.graph(std::set(graph.inputs.begin(), graph.inputs.end()).size() == graph.inputs.size(), "one value is two inputs");
+  found.graph(std::set(graph.inputs.begin(), graph.inputs.end()).size() == graph.inputs.size(),
+              "one value is two inputs");
   std::set<int> fed;
   for (const Graph::State& state : graph.states) {
     const bool inside = state.input >= 0 && state.input < std::ssize(graph.inputs) && state.output >= 0 &&
@@ -158,7 +166,8 @@ void check_interface(const Graph& graph, std::vector<Violation>& list) {
     found.graph(inside, "a state names an input or output that does not exist");
     found.graph(fed.insert(state.input).second, "two outputs are the state of one input");
     if (!inside) continue;
-    const Type &from = graph.outputs[static_cast<size_t>(state.output)]->type, &to = graph.inputs[static_cast<size_t>(state.input)]->type;
+    const Type &from = graph.outputs[static_cast<size_t>(state.output)]->type,
+               &to = graph.inputs[static_cast<size_t>(state.input)]->type;
     found.graph(from.kind == to.kind && from.dtype == to.dtype, "a state's output and input have different types");
   }
 }
@@ -167,7 +176,8 @@ void check_types(const Graph& graph, std::vector<Violation>& list) {
   Found found("types", list);
   for (const Value* value : mentioned(graph)) {
     const Type& type = value->type;
-    found.require(type.dtype != DType::kNone || type.kind == Kind::kOptional || type.kind == Kind::kSequence, *value, "has no element type");
+    found.require(type.dtype != DType::kNone || type.kind == Kind::kOptional || type.kind == Kind::kSequence, *value,
+                  "has no element type");
     found.require(type.shape.rank <= kMaxRank, *value, "has too many dimensions");
   }
 }
@@ -191,13 +201,15 @@ void check_contents(const Graph& graph, std::vector<Violation>& list) {
   Found found("contents", list);
   for (const Value* value : mentioned(graph)) {
     if (const TensorView* view = value->contents()) {
-      found.require(same_shape(*view, value->type), *value, "has contents of another type: " + text_of(value->type, *graph.dims));
+      found.require(same_shape(*view, value->type), *value,
+                    "has contents of another type: " + text_of(value->type, *graph.dims));
       found.require(view->empty() || view->data, *value, "has no contents");
       if (value->constant) found.require(view->contiguous(), *value, "is a constant with gaps");
     }
     if (!value->has_values) continue;
     const Result<int64_t> count = element_count(value->type.shape);
-    found.require(count.ok() && *count == std::ssize(value->values), *value, "has known elements of another number than its shape");
+    found.require(count.ok() && *count == std::ssize(value->values), *value,
+                  "has known elements of another number than its shape");
   }
 }
 
@@ -213,7 +225,9 @@ void check_regions(const Graph& graph, std::vector<Violation>& list) {
 // What is stored may know more than inference finds (a source's declaration), but nothing else.
 bool refines(const Type& stored, const Type& inferred, const DimTable& dims) {
   if (inferred.dtype == DType::kNone) return true;
-  if (stored.kind != inferred.kind || stored.of != inferred.of || stored.dtype != inferred.dtype || stored.key != inferred.key) return false;
+  if (stored.kind != inferred.kind || stored.of != inferred.of || stored.dtype != inferred.dtype ||
+      stored.key != inferred.key)
+    return false;
   if (!inferred.shape.known()) return true;
   if (stored.shape.rank != inferred.shape.rank) return false;
   for (int i = 0; i < inferred.shape.rank; ++i)
@@ -243,10 +257,14 @@ void check_inference(const Graph& graph, std::vector<Violation>& list) {
 
 constexpr VerifyRule kRules[] = {
     {"nodes", "every node has an operator, and its regions are there", check_nodes},
-    {"ownership", "a node and the interface mention values of their own graph only; what a region uses comes in through inputs", check_ownership},
-    {"arity", "a node has as many inputs, outputs and regions as its operator takes, and no required input is left out", check_arity},
+    {"ownership",
+     "a node and the interface mention values of their own graph only; what a region uses comes in through inputs",
+     check_ownership},
+    {"arity", "a node has as many inputs, outputs and regions as its operator takes, and no required input is left out",
+     check_arity},
     {"attributes", "a node's attributes are its operator's", check_attributes},
-    {"producers", "a value is an input, a constant, or made once, by the node that it names as its producer", check_producers},
+    {"producers", "a value is an input, a constant, or made once, by the node that it names as its producer",
+     check_producers},
     {"order", "a node stands behind those that make what it uses, and something makes every output", check_order},
     {"interface", "inputs, outputs and states exist, have one name each, and states keep their types", check_interface},
     {"types", "every value has a type", check_types},
@@ -281,7 +299,8 @@ Status verify(const Graph& graph, std::string_view stage) {
     const std::vector<Violation> found = violations(graph);
     if (found.empty()) return {};
     std::string text = "the graph breaks the rule `" + std::string(found[0].rule) + "`";
-    for (size_t i = 0; i < std::min(found.size(), kShown); ++i) text += (i ? "; " : ": ") + found[i].where + " " + found[i].what;
+    for (size_t i = 0; i < std::min(found.size(), kShown); ++i)
+      text += (i ? "; " : ": ") + found[i].where + " " + found[i].what;
     if (found.size() > kShown) text += "; and " + std::to_string(found.size() - kShown) + " more";
     return Error(Code::kInternal, text, stage);
   } catch (const Failure& failure) {

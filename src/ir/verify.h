@@ -1,4 +1,5 @@
-// What a graph must be, as a table of rules: the specification of the representation, run between the stages of the compiler.
+// What a graph must be, as a table of rules: the specification of the representation, run between the stages of the
+// compiler.
 #pragma once
 #include <span>
 #include <string_view>
@@ -11,11 +12,12 @@ namespace mica {
 // What is wrong in one graph or region.
 struct Violation {
   std::string_view rule;
-  std::string where;   // the node or value
+  std::string where;  // the node or value
   std::string what;
 };
 
-// Adds violations of one graph; regions are visited by the driver. A check may rely on the rules before its own in the table.
+// Adds violations of one graph; regions are visited by the driver. A check may rely on the rules before its own in the
+// table.
 struct VerifyRule {
   std::string_view name, meaning;
   void (*check)(const Graph& graph, std::vector<Violation>& found);

@@ -80,7 +80,11 @@ const Planted kPlanted[] = {
     {"producers", [](Graph& g) { g.nodes[0]->outputs[0]->output = 1; }},
     {"producers", [](Graph& g) { g.nodes[0]->outputs[0]->constant = g.nodes[0]->inputs[1]->constant; }},
     {"producers", [](Graph& g) { g.nodes.erase(g.nodes.begin()); }},
-    {"producers", [](Graph& g) { g.inputs.push_back(g.nodes[0]->outputs[0]); g.input_names.push_back("new"); }},
+    {"producers",
+     [](Graph& g) {
+       g.inputs.push_back(g.nodes[0]->outputs[0]);
+       g.input_names.push_back("new");
+     }},
     {"order", [](Graph& g) { std::swap(g.nodes[0], g.nodes[1]); }},
     {"order", [](Graph& g) { g.outputs[0] = g.make_value(g.outputs[0]->type, "nothing"); }},
     {"interface", [](Graph& g) { g.input_names[1] = g.input_names[0]; }},

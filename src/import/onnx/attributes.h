@@ -12,8 +12,9 @@ struct GraphRef {
   Scope* scope;
 };
 
-// Reads a node's attributes. References to attributes of the function around are replaced by `scope.bindings`; those that the
-// call leaves out are left out. `graphs` keeps what the result points to. Throws Failure.
-Bindings read_attributes(google::protobuf::RepeatedPtrField<pb::Attribute>& list, Scope& scope, Tensors& tensors, std::deque<GraphRef>& graphs);
+// Reads a node's attributes. References to attributes of the function around are replaced by `scope.bindings`; those
+// that the call leaves out are left out. `graphs` keeps what the result points to. Throws Failure.
+Bindings read_attributes(google::protobuf::RepeatedPtrField<pb::Attribute>& list, Scope& scope, Tensors& tensors,
+                         std::deque<GraphRef>& graphs);
 
 }  // namespace mica::onnx

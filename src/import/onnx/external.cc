@@ -43,7 +43,8 @@ std::shared_ptr<const MappedFile> ExternalFiles::open(const std::string& locatio
   if (folder_.empty())
     throw Failure(error(Code::kBadModel, "the model keeps data in the file `{}`, and its folder is not known", location)
                       .hinting("load the model by its path, or name the folder"));
-  if (!stays_inside(location)) fail(Code::kBadModel, "external data at `{}`: only files in the model's folder are read", location);
+  if (!stays_inside(location))
+    fail(Code::kBadModel, "external data at `{}`: only files in the model's folder are read", location);
   std::error_code code;
   const fs::path folder = fs::canonical(folder_, code);
   const fs::path path = code ? fs::path() : fs::canonical(folder / location, code);
@@ -67,7 +68,8 @@ ExternalBytes ExternalFiles::find(const google::protobuf::RepeatedPtrField<pb::E
   const Bytes all = file->bytes();
   const auto size = static_cast<int64_t>(all.size());
   if (offset > size || length > size - offset)
-    fail(Code::kBadModel, "external data `{}`: {} bytes at {} are wanted, the file has {}", location, length, offset, size);
+    fail(Code::kBadModel, "external data `{}`: {} bytes at {} are wanted, the file has {}", location, length, offset,
+         size);
   return {file, all.subspan(static_cast<size_t>(offset), static_cast<size_t>(length))};
 }
 

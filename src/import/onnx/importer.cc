@@ -28,7 +28,10 @@ Problems::Kind kind_of_problem(const pb::Node& proto, const Scope& scope) {
 // Limits, memory and files concern the whole model; contradictions of the format too.
 bool concerns_one_node(Code code) {
   switch (code) {
-    case Code::kLimit: case Code::kOutOfMemory: case Code::kIo: case Code::kInternal: return false;
+    case Code::kLimit:
+    case Code::kOutOfMemory:
+    case Code::kIo:
+    case Code::kInternal: return false;
     default: return true;
   }
 }
@@ -45,7 +48,8 @@ struct Importer::Call {
 };
 
 pb::Function* Importer::function_of(const pb::Node& proto) const {
-  const auto found = model_.functions.find({std::string(plain_domain(proto.domain())), proto.op_type(), proto.overload()});
+  const auto found =
+      model_.functions.find({std::string(plain_domain(proto.domain())), proto.op_type(), proto.overload()});
   return found == model_.functions.end() ? nullptr : found->second;
 }
 
@@ -55,8 +59,10 @@ bool Importer::is_known(const pb::Node& proto, const Scope& scope, Problems::Kin
   std::string nearest;
   if (find_spelling(Format::kOnnx, problem->domain, problem->op, problem->version, &nearest)) return true;
   problem->reason = "no such operator";
-  if (nearest.starts_with(problem->op + " ")) problem->reason = "not known in this version, but " + nearest;
-  else if (!nearest.empty()) problem->hint = "the nearest known name is `" + nearest + "`";
+  if (nearest.starts_with(problem->op + " "))
+    problem->reason = "not known in this version, but " + nearest;
+  else if (!nearest.empty())
+    problem->hint = "the nearest known name is `" + nearest + "`";
   return false;
 }
 
@@ -65,7 +71,8 @@ void Importer::body(NodeList& nodes, const std::vector<std::string>& wanted, Sco
 }
 
 void Importer::node(pb::Node& proto, Scope& scope) {
-  if (++nodes_ > kMaxNodes) fail(Code::kLimit, "the model has more than {} nodes, functions counted wherever they are called", kMaxNodes);
+  if (++nodes_ > kMaxNodes)
+    fail(Code::kLimit, "the model has more than {} nodes, functions counted wherever they are called", kMaxNodes);
   Call call{proto, scope, title_of(proto, scope), kind_of_problem(proto, scope), {}, {}};
   const size_t before = problems_.count();
   Problems::Kind unknown;
@@ -80,8 +87,10 @@ void Importer::node(pb::Node& proto, Scope& scope) {
       return stand_in(call);
     }
     call.attributes = read_attributes(*proto.mutable_attribute(), scope, tensors_, graphs_);
-    if (pb::Function* function = function_of(proto)) call_function(call, *function);
-    else spell(call);
+    if (pb::Function* function = function_of(proto))
+      call_function(call, *function);
+    else
+      spell(call);
   } catch (const Failure& failure) {
     if (!concerns_one_node(failure.error->code())) throw Failure(failure.error->copy().at("node `" + call.title + "`"));
     if (problems_.count() == before) {  // otherwise it follows from one that is noted already
@@ -152,7 +161,8 @@ void Importer::define_outputs(Call& call, const Values& values) {
 // Declarations of inner values help where inference knows nothing.
 void Importer::apply_hint(Value& value, const std::string& name, Scope& scope) {
   const auto hint = scope.hints.find(name);
-  if (hint == scope.hints.end() || value.constant || (value.type.dtype != DType::kNone && value.type.shape.known())) return;
+  if (hint == scope.hints.end() || value.constant || (value.type.dtype != DType::kNone && value.type.shape.known()))
+    return;
   if (!value.type.is_tensor() || hint->second->type().value_case() != pb::Type::kTensor) return;
   const Type declared = read_type(hint->second->type(), *scope.graph.dims, "dim");
   if (value.type.dtype == DType::kNone) value.type.dtype = declared.dtype;
@@ -173,7 +183,8 @@ void Importer::stand_in(Call& call) {
 // Looks for unknown operators only. Depth: the reader bounds that of graphs, and each function is looked at once.
 void Importer::scan(NodeList& nodes, const Scope& scope) {
   nodes_ += nodes.size();
-  if (nodes_ > kMaxNodes) fail(Code::kLimit, "the model has more than {} nodes, functions counted wherever they are called", kMaxNodes);
+  if (nodes_ > kMaxNodes)
+    fail(Code::kLimit, "the model has more than {} nodes, functions counted wherever they are called", kMaxNodes);
   for (pb::Node& proto : nodes) {
     Problems::Kind unknown;
     if (!is_known(proto, scope, &unknown)) problems_.add(unknown, title_of(proto, scope));
@@ -195,7 +206,8 @@ void Importer::scan_inside(pb::Node& proto, const Scope& scope) {
 void Importer::call_function(Call& call, pb::Function& function) {
   if (call.scope.calls >= kMaxCalls) fail(Code::kLimit, "functions call each other deeper than {}", kMaxCalls);
   if (call.proto.input_size() > function.input_size() || call.proto.output_size() > function.output_size())
-    fail(Code::kBadModel, "the function `{}` has {} inputs and {} outputs", function.name(), function.input_size(), function.output_size());
+    fail(Code::kBadModel, "the function `{}` has {} inputs and {} outputs", function.name(), function.input_size(),
+         function.output_size());
   const Opsets opsets = read_opsets(function.opset_import());
   Scope inner(call.scope.graph, tensors_, opsets);
   inner.prefix = call.title + "/";
@@ -209,8 +221,10 @@ void Importer::call_function(Call& call, pb::Function& function) {
   inner.bindings = &call.attributes;
   call.inputs.resize(static_cast<size_t>(function.input_size()));
   for (int i = 0; i < function.input_size(); ++i)
-    if (Value* input = call.inputs[static_cast<size_t>(i)]) inner.define(function.input(i), input);
-    else inner.leave_out(function.input(i));
+    if (Value* input = call.inputs[static_cast<size_t>(i)])
+      inner.define(function.input(i), input);
+    else
+      inner.leave_out(function.input(i));
   const size_t before = problems_.count();
   std::vector<std::string> wanted;
   for (int i = 0; i < call.proto.output_size(); ++i)
@@ -218,14 +232,16 @@ void Importer::call_function(Call& call, pb::Function& function) {
   body(*function.mutable_node(), wanted, inner);
   if (problems_.count() != before) return stand_in(call);
   Values values;
-  for (int i = 0; i < call.proto.output_size(); ++i) values.push_back(call.proto.output(i).empty() ? nullptr : inner.find(function.output(i)));
+  for (int i = 0; i < call.proto.output_size(); ++i)
+    values.push_back(call.proto.output(i).empty() ? nullptr : inner.find(function.output(i)));
   define_outputs(call, values);
 }
 
 std::unique_ptr<Graph> Importer::region(Scope& around, const SourceNode& node, std::string_view key,
                                         std::span<const Type> types, Values& captures) {
   const SourceAttribute* attribute = node.find(key);
-  if (!attribute || attribute->kind != SourceAttribute::Kind::kGraph) fail(Code::kBadModel, "attribute `{}` is no graph", key);
+  if (!attribute || attribute->kind != SourceAttribute::Kind::kGraph)
+    fail(Code::kBadModel, "attribute `{}` is no graph", key);
   const auto& ref = *static_cast<const GraphRef*>(attribute->graphs[0]);
   pb::Graph& proto = *ref.graph;
   if (static_cast<size_t>(proto.input_size()) != types.size())
@@ -243,7 +259,8 @@ std::unique_ptr<Graph> Importer::region(Scope& around, const SourceNode& node, s
   inner.calls = ref.scope->calls;
   for (int i = 0; i < proto.input_size(); ++i) {
     Type type = types[static_cast<size_t>(i)];
-    if (type.dtype == DType::kNone && proto.input(i).has_type()) type = read_type(proto.input(i).type(), *graph->dims, "dim");
+    if (type.dtype == DType::kNone && proto.input(i).has_type())
+      type = read_type(proto.input(i).type(), *graph->dims, "dim");
     inner.define(proto.input(i).name(), graph->add_input(type, proto.input(i).name()));
   }
   inner.surround(*ref.scope, captures);

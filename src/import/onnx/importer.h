@@ -6,8 +6,8 @@
 
 namespace mica::onnx {
 
-// One import. A node that cannot be imported is noted and its results are stand-ins; what depends on them is only asked whether its
-// operators are known. So one run finds every problem.
+// One import. A node that cannot be imported is noted and its results are stand-ins; what depends on them is only asked
+// whether its operators are known. So one run finds every problem.
 class Importer {
  public:
   explicit Importer(Model& model) : model_(model), tensors_(model.folder) {}
@@ -19,14 +19,14 @@ class Importer {
   void body(NodeList& nodes, const std::vector<std::string>& wanted, Scope& scope);
 
  private:
-  struct Call;   // one node under way
+  struct Call;  // one node under way
 
   void node(pb::Node& proto, Scope& scope);
   void spell(Call& call);
   void call_function(Call& call, pb::Function& function);
   pb::Function* function_of(const pb::Node& proto) const;
-  std::unique_ptr<Graph> region(Scope& around, const SourceNode& node, std::string_view key, std::span<const Type> types,
-                                Values& captures);
+  std::unique_ptr<Graph> region(Scope& around, const SourceNode& node, std::string_view key,
+                                std::span<const Type> types, Values& captures);
   void region_outputs(pb::Graph& proto, Scope& scope);
   bool read_inputs(Call& call);
   void define_outputs(Call& call, const Values& values);

@@ -20,7 +20,7 @@ struct ModelMaker {
   }
   ::mica_onnx::Graph* graph() { return model.mutable_graph(); }
 
-  using Dims = std::initializer_list<std::string>;   // numbers, names, or "" for neither
+  using Dims = std::initializer_list<std::string>;  // numbers, names, or "" for neither
   static void set_type(::mica_onnx::ValueInfo* info, const std::string& name, int dtype, Dims dims) {
     info->set_name(name);
     auto* tensor = info->mutable_type()->mutable_tensor();
@@ -29,8 +29,10 @@ struct ModelMaker {
     for (const std::string& dim : dims) {
       auto* to = tensor->mutable_shape()->add_dim();
       if (dim.empty()) continue;
-      if (dim[0] == '-' || (dim[0] >= '0' && dim[0] <= '9')) to->set_dim_value(std::stoll(dim));
-      else to->set_dim_param(dim);
+      if (dim[0] == '-' || (dim[0] >= '0' && dim[0] <= '9'))
+        to->set_dim_value(std::stoll(dim));
+      else
+        to->set_dim_param(dim);
     }
   }
   void input(const std::string& name, Dims dims, int dtype = 1) { set_type(graph()->add_input(), name, dtype, dims); }
@@ -46,14 +48,18 @@ struct ModelMaker {
     for (const std::string& name : outputs) node->add_output(name);
     return node;
   }
-  ::mica_onnx::Node* node(const std::string& op, Names inputs, Names outputs) { return add_node(graph(), op, inputs, outputs); }
+  ::mica_onnx::Node* node(const std::string& op, Names inputs, Names outputs) {
+    return add_node(graph(), op, inputs, outputs);
+  }
   static ::mica_onnx::Attribute* attribute(::mica_onnx::Node* node, const std::string& name, int type) {
     auto* attribute = node->add_attribute();
     attribute->set_name(name);
     attribute->set_type(type);
     return attribute;
   }
-  static void set_int(::mica_onnx::Node* node, const std::string& name, int64_t value) { attribute(node, name, 2)->set_i(value); }
+  static void set_int(::mica_onnx::Node* node, const std::string& name, int64_t value) {
+    attribute(node, name, 2)->set_i(value);
+  }
   ::mica_onnx::Tensor* initializer(const std::string& name, int dtype, std::initializer_list<int64_t> dims) {
     auto* tensor = graph()->add_initializer();
     tensor->set_name(name);
@@ -65,7 +71,8 @@ struct ModelMaker {
   std::string bytes() const { return model.SerializeAsString(); }
   Result<Graph> import(const ImportOptions& options = {}, const std::string& folder = {}) const {
     const std::string text = bytes();
-    return import_onnx({.path = {}, .bytes = std::as_bytes(std::span(text.data(), text.size())), .folder = folder}, options);
+    return import_onnx({.path = {}, .bytes = std::as_bytes(std::span(text.data(), text.size())), .folder = folder},
+                       options);
   }
 };
 

@@ -23,7 +23,11 @@ std::string hint_for(const std::string& wanted, const Names& names) {
 class ModelImport {
  public:
   ModelImport(Model& model, const ImportOptions& options)
-      : model_(model), proto_(*model.proto->mutable_graph()), options_(options), importer_(model), symbols_(*graph_.dims, options),
+      : model_(model),
+        proto_(*model.proto->mutable_graph()),
+        options_(options),
+        importer_(model),
+        symbols_(*graph_.dims, options),
         scope_(graph_, importer_.tensors(), model.opsets) {}
 
   Graph run(std::string_view where) {
@@ -53,12 +57,16 @@ class ModelImport {
 
   // A size that is given for a named dimension holds wherever the name stands.
   void fix_names(const std::string& name, const std::vector<int64_t>& sizes) {
-    const auto info = std::ranges::find_if(proto_.input(), [&](const auto& i) { return i.name() == name && is_input(i); });
-    if (info == proto_.input().end()) throw Failure(error(Code::kNotFound, "the model has no input `{}`", name).hinting(hint_for(name, input_names())));
-    if (sizes.size() > kMaxRank) fail(Code::kUsage, "{} sizes for `{}`: at most {} dimensions are supported", sizes.size(), name, kMaxRank);
+    const auto info =
+        std::ranges::find_if(proto_.input(), [&](const auto& i) { return i.name() == name && is_input(i); });
+    if (info == proto_.input().end())
+      throw Failure(error(Code::kNotFound, "the model has no input `{}`", name).hinting(hint_for(name, input_names())));
+    if (sizes.size() > kMaxRank)
+      fail(Code::kUsage, "{} sizes for `{}`: at most {} dimensions are supported", sizes.size(), name, kMaxRank);
     const pb::Shape& shape = info->type().tensor().shape();
     if (info->type().tensor().has_shape() && static_cast<size_t>(shape.dim_size()) != sizes.size())
-      fail(Code::kUsage, "{} sizes are given for the input `{}`, which has {} dimensions", sizes.size(), name, shape.dim_size());
+      fail(Code::kUsage, "{} sizes are given for the input `{}`, which has {} dimensions", sizes.size(), name,
+           shape.dim_size());
     for (int i = 0; i < shape.dim_size(); ++i)
       if (sizes[static_cast<size_t>(i)] >= 0 && !shape.dim(i).dim_param().empty())
         symbols_.fix(shape.dim(i).dim_param(), sizes[static_cast<size_t>(i)]);
@@ -73,7 +81,9 @@ class ModelImport {
 
   Type input_type(const pb::ValueInfo& info) {
     const auto given = options_.shapes.find(info.name());
-    const auto size_of = [&](int i) { return given == options_.shapes.end() ? -1 : given->second[static_cast<size_t>(i)]; };
+    const auto size_of = [&](int i) {
+      return given == options_.shapes.end() ? -1 : given->second[static_cast<size_t>(i)];
+    };
     Type type = read_type(info.type(), [&](int i, const pb::Shape::Dimension& dim) -> Dim {
       if (size_of(i) >= 0) return size_of(i);
       if (!dim.dim_param().empty()) return symbols_.named(dim.dim_param());
@@ -84,7 +94,8 @@ class ModelImport {
     if (!type.shape.known() && given != options_.shapes.end()) {
       type.shape = Shape::of_rank(0);
       for (size_t i = 0; i < given->second.size(); ++i)
-        type.shape.push(given->second[i] >= 0 ? Dim(given->second[i]) : symbols_.unnamed(info.name(), static_cast<int>(i)));
+        type.shape.push(given->second[i] >= 0 ? Dim(given->second[i])
+                                              : symbols_.unnamed(info.name(), static_cast<int>(i)));
     }
     return type;
   }
@@ -96,7 +107,8 @@ class ModelImport {
     if (wanted.empty()) fail(Code::kBadModel, "the model has no outputs");
     std::vector<std::string> sorted = wanted;
     std::ranges::sort(sorted);
-    if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) fail(Code::kBadModel, "two outputs are named `{}`", *twice);
+    if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+      fail(Code::kBadModel, "two outputs are named `{}`", *twice);
     return wanted;
   }
 
@@ -125,7 +137,8 @@ class ModelImport {
     if (declared.shape.known() && value.type.shape.known()) {
       agrees &= declared.shape.rank == value.type.shape.rank;
       for (int i = 0; agrees && i < declared.shape.rank; ++i)
-        agrees = !declared.shape[i].is_fixed() || !value.type.shape[i].is_fixed() || declared.shape[i] == value.type.shape[i];
+        agrees = !declared.shape[i].is_fixed() || !value.type.shape[i].is_fixed() ||
+                 declared.shape[i] == value.type.shape[i];
     }
     if (agrees) return;
     String is, said;
@@ -137,14 +150,18 @@ class ModelImport {
   void add_states() {
     const auto index = [](const std::string& name, const std::vector<std::string>& names, std::string_view what) {
       const auto found = std::ranges::find(names, name);
-      if (found == names.end()) throw Failure(error(Code::kNotFound, "the model has no {} `{}`", what, name).hinting(hint_for(name, names)));
+      if (found == names.end())
+        throw Failure(error(Code::kNotFound, "the model has no {} `{}`", what, name).hinting(hint_for(name, names)));
       return static_cast<int>(found - names.begin());
     };
     for (const auto& [output, input] : options_.states) {
       const Graph::State state{index(input, graph_.input_names, "input"), index(output, graph_.output_names, "output")};
-      const Type &from = graph_.outputs[static_cast<size_t>(state.output)]->type, &to = graph_.inputs[static_cast<size_t>(state.input)]->type;
-      if (from.kind != to.kind || from.dtype != to.dtype || (from.shape.known() && to.shape.known() && from.shape.rank != to.shape.rank))
-        fail(Code::kUsage, "the output `{}` cannot be the input `{}` of the next run: their types differ", output, input);
+      const Type &from = graph_.outputs[static_cast<size_t>(state.output)]->type,
+                 &to = graph_.inputs[static_cast<size_t>(state.input)]->type;
+      if (from.kind != to.kind || from.dtype != to.dtype ||
+          (from.shape.known() && to.shape.known() && from.shape.rank != to.shape.rank))
+        fail(Code::kUsage, "the output `{}` cannot be the input `{}` of the next run: their types differ", output,
+             input);
       if (std::ranges::any_of(graph_.states, [&](const auto& s) { return s.input == state.input; }))
         fail(Code::kUsage, "two outputs are to be the input `{}` of the next run", input);
       graph_.states.push_back(state);
@@ -154,8 +171,9 @@ class ModelImport {
   void add_metadata() {
     for (const pb::Entry& entry : model_.proto->metadata_props()) graph_.metadata.emplace(entry.key(), entry.value());
     if (!model_.proto->producer_name().empty())
-      graph_.metadata.emplace("producer", model_.proto->producer_name() +
-                                              (model_.proto->producer_version().empty() ? "" : " " + model_.proto->producer_version()));
+      graph_.metadata.emplace(
+          "producer", model_.proto->producer_name() +
+                          (model_.proto->producer_version().empty() ? "" : " " + model_.proto->producer_version()));
   }
 
   Model& model_;

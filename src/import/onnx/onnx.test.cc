@@ -88,7 +88,7 @@ TEST(ImportOnnx, EveryProblemIsToldOnce) {
   m.input("x", {"2"});
   m.node("Reluu", {"x"}, {"a"});
   m.node("Reluu", {"x"}, {"b"});
-  m.node("Add", {"a", "b"}, {"c"});        // follows from the others
+  m.node("Add", {"a", "b"}, {"c"});  // follows from the others
   m.node("Grumble", {"c"}, {"d"})->set_domain("com.example");
   ModelMaker::set_int(m.node("Abs", {"x"}, {"e"}), "axi", 1);
   m.node("Sum", {"d", "e"}, {"y"});
@@ -98,7 +98,8 @@ TEST(ImportOnnx, EveryProblemIsToldOnce) {
   EXPECT_EQ(graph.error().code(), Code::kUnsupportedModel);
   const std::string text(graph.error().what());
   EXPECT_THAT(text, HasSubstr("4 nodes cannot be imported"));
-  EXPECT_THAT(text, HasSubstr("`Reluu` (ai.onnx version 11), 2 nodes: no such operator\n    hint: the nearest known name is `Relu`\n    nodes: `n_a`, `n_b`"));
+  EXPECT_THAT(text, HasSubstr("`Reluu` (ai.onnx version 11), 2 nodes: no such operator\n    hint: the nearest known "
+                              "name is `Relu`\n    nodes: `n_a`, `n_b`"));
   EXPECT_THAT(text, HasSubstr("`Grumble` (com.example version 1), 1 node"));
   EXPECT_THAT(text, HasSubstr("no attribute `axi`"));
   EXPECT_THAT(text, Not(HasSubstr("`Add`")));
@@ -160,7 +161,8 @@ TEST(ImportOnnx, FunctionsThatCallThemselvesEnd) {
     f->set_name("f" + std::to_string(i)), f->set_domain("local");
     f->add_input("in"), f->add_output("out");
     for (int k = 0; k < 2; ++k)
-      ModelMaker::add_node(f, "f" + std::to_string(i + 1), {k ? "mid" : "in"}, {k ? "out" : "mid"})->set_domain("local");
+      ModelMaker::add_node(f, "f" + std::to_string(i + 1), {k ? "mid" : "in"}, {k ? "out" : "mid"})
+          ->set_domain("local");
   }
   auto* last = m.model.mutable_functions(39);
   for (auto& node : *last->mutable_node()) node.set_op_type("f39");
@@ -184,7 +186,7 @@ TEST(ImportOnnx, RegionsAreClosed) {
   ModelMaker m;
   m.input("c", {}, 9);
   m.input("x", {"2"});
-  add_if(m);                              // stands before what it uses
+  add_if(m);  // stands before what it uses
   m.node("Relu", {"x"}, {"a"});
   auto* w = m.initializer("w", 1, {2});
   w->add_float_data(1), w->add_float_data(2);
@@ -193,7 +195,7 @@ TEST(ImportOnnx, RegionsAreClosed) {
   ASSERT_TRUE(graph.ok()) << why(graph);
   ASSERT_EQ(graph->nodes.size(), 2u);
   const Node& node = *graph->nodes[1];
-  EXPECT_EQ(node.inputs.size(), 2u);      // the condition and `a`; the constant is the regions' own
+  EXPECT_EQ(node.inputs.size(), 2u);  // the condition and `a`; the constant is the regions' own
   EXPECT_EQ(node.regions[0]->inputs.size(), 1u);
   EXPECT_EQ(node.regions[0]->nodes[0]->inputs[1]->constant, node.regions[1]->nodes[0]->inputs[1]->constant);
   EXPECT_TRUE(verify(*graph, "import").ok());
@@ -267,7 +269,8 @@ TEST(ImportOnnx, MetadataIsKept) {
 TEST(ImportOnnx, Limits) {
   ModelMaker deep;
   auto* g = deep.graph();
-  for (int i = 0; i < kMaxNesting + 1; ++i) g = ModelMaker::attribute(ModelMaker::add_node(g, "If", {"c"}, {"y"}), "then_branch", 5)->mutable_g();
+  for (int i = 0; i < kMaxNesting + 1; ++i)
+    g = ModelMaker::attribute(ModelMaker::add_node(g, "If", {"c"}, {"y"}), "then_branch", 5)->mutable_g();
   deep.output("y");
   EXPECT_EQ(deep.import().error().code(), Code::kLimit);
   ModelMaker name;
@@ -301,7 +304,9 @@ TEST(ImportOnnx, DamagedBytes) {
 }
 
 TEST(ImportModel, TellsFormatsApart) {
-  const auto format = [](std::string_view text) { return detect_format(std::as_bytes(std::span(text.data(), text.size()))); };
+  const auto format = [](std::string_view text) {
+    return detect_format(std::as_bytes(std::span(text.data(), text.size())));
+  };
   ModelMaker m;
   m.input("x", {"2"});
   m.output("x");

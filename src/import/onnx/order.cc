@@ -9,13 +9,16 @@ namespace {
 
 class Order {
  public:
-  Order(const NodeList& nodes, FreeNames& free_names) : nodes_(nodes), inputs_(static_cast<size_t>(nodes.size())), state_(inputs_.size()) {
+  Order(const NodeList& nodes, FreeNames& free_names)
+      : nodes_(nodes), inputs_(static_cast<size_t>(nodes.size())), state_(inputs_.size()) {
     for (int i = 0; i < nodes.size(); ++i)
       for (const std::string& output : nodes[i].output())
-        if (!output.empty() && !producer_.emplace(output, i).second) fail(Code::kBadModel, "two nodes make the value `{}`", output);
+        if (!output.empty() && !producer_.emplace(output, i).second)
+          fail(Code::kBadModel, "two nodes make the value `{}`", output);
     for (int i = 0; i < nodes.size(); ++i)
       for (const std::string& name : free_names.of(nodes[i]))
-        if (const auto found = producer_.find(name); found != producer_.end()) inputs_[static_cast<size_t>(i)].push_back(found->second);
+        if (const auto found = producer_.find(name); found != producer_.end())
+          inputs_[static_cast<size_t>(i)].push_back(found->second);
   }
 
   std::vector<int> run(const std::vector<std::string>& wanted) {
@@ -25,7 +28,10 @@ class Order {
   }
 
  private:
-  struct State { bool needed = false; int open = 0; };
+  struct State {
+    bool needed = false;
+    int open = 0;
+  };
 
   void need(int node) {
     std::vector<int> stack{node};
@@ -63,7 +69,8 @@ class Order {
       for (size_t i = 0; i < state_.size(); ++i)
         if (state_[i].needed && state_[i].open > 0) {
           const pb::Node& node = nodes_[static_cast<int>(i)];
-          fail(Code::kBadModel, "nodes need each other in a circle, near the node `{}` ({})", node.name(), node.op_type());
+          fail(Code::kBadModel, "nodes need each other in a circle, near the node `{}` ({})", node.name(),
+               node.op_type());
         }
     return order;
   }
@@ -108,7 +115,8 @@ const std::vector<std::string>& FreeNames::of(const pb::Graph& graph) {
   return known_[&graph] = std::move(names);
 }
 
-std::vector<int> dependency_order(const NodeList& nodes, const std::vector<std::string>& wanted, FreeNames& free_names) {
+std::vector<int> dependency_order(const NodeList& nodes, const std::vector<std::string>& wanted,
+                                  FreeNames& free_names) {
   return Order(nodes, free_names).run(wanted);
 }
 

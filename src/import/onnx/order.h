@@ -20,8 +20,8 @@ class FreeNames {
   std::unordered_map<const pb::Graph*, std::vector<std::string>> known_;
 };
 
-// The nodes that `wanted` values need, each after those it needs, and otherwise in the order of the list. Throws kBadModel when a name
-// has two producers or nodes need each other in a circle.
+// The nodes that `wanted` values need, each after those it needs, and otherwise in the order of the list. Throws
+// kBadModel when a name has two producers or nodes need each other in a circle.
 std::vector<int> dependency_order(const NodeList& nodes, const std::vector<std::string>& wanted, FreeNames& free_names);
 
 }  // namespace mica::onnx

@@ -30,10 +30,11 @@ Error Problems::error(std::string_view where) const {
   for (const auto& [kind, names] : nodes_) nodes += names.size();
   std::string text = nodes ? counted(nodes, "node") + " cannot be imported" : "the model cannot be imported";
   for (const auto& [kind, names] : nodes_) {
-    text += "\n  `" + kind.op + "` (" + (kind.domain.empty() ? "ai.onnx" : kind.domain) + " version " + std::to_string(kind.version) +
-            "), " + counted(names.size(), "node") + ": " + kind.reason;
+    text += "\n  `" + kind.op + "` (" + (kind.domain.empty() ? "ai.onnx" : kind.domain) + " version " +
+            std::to_string(kind.version) + "), " + counted(names.size(), "node") + ": " + kind.reason;
     if (!kind.hint.empty()) text += "\n    hint: " + kind.hint;
-    for (size_t i = 0; i < names.size() && i < kMaxListedNames; ++i) text += (i ? ", `" : "\n    nodes: `") + names[i] + "`";
+    for (size_t i = 0; i < names.size() && i < kMaxListedNames; ++i)
+      text += (i ? ", `" : "\n    nodes: `") + names[i] + "`";
     if (names.size() > kMaxListedNames) text += " and " + std::to_string(names.size() - kMaxListedNames) + " more";
   }
   for (const std::string& other : others_) text += "\n  " + other;

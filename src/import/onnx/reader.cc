@@ -29,7 +29,8 @@ class Checker {
     count_ += list.size();
     if (count_ > kMaxNodes) fail(Code::kLimit, "the model has more than {} nodes", kMaxNodes);
     for (const pb::Node& node : list) {
-      for (const std::string* text : {&node.name(), &node.op_type(), &node.domain(), &node.overload()}) name(*text, "node");
+      for (const std::string* text : {&node.name(), &node.op_type(), &node.domain(), &node.overload()})
+        name(*text, "node");
       operands(node.input_size(), "inputs of a node");
       operands(node.output_size(), "outputs of a node");
       for (const std::string& text : node.input()) name(text, "value");
@@ -44,7 +45,8 @@ class Checker {
 
  private:
   static void name(const std::string& text, std::string_view of) {
-    if (text.size() > kMaxNameBytes) fail(Code::kLimit, "the name of a {} has {} bytes: at most {} are supported", of, text.size(), kMaxNameBytes);
+    if (text.size() > kMaxNameBytes)
+      fail(Code::kLimit, "the name of a {} has {} bytes: at most {} are supported", of, text.size(), kMaxNameBytes);
   }
   static void operands(int count, std::string_view what) {
     if (count > kMaxOperands) fail(Code::kLimit, "{} {}: at most {} are supported", count, what, kMaxOperands);
@@ -59,13 +61,15 @@ class Checker {
 
 std::unique_ptr<pb::Model> parse(Bytes bytes) {
   if (bytes.size() > kMaxModelBytes)
-    fail(Code::kLimit, "the model has {} bytes: at most {} are supported, keep weights in external data", bytes.size(), kMaxModelBytes);
+    fail(Code::kLimit, "the model has {} bytes: at most {} are supported, keep weights in external data", bytes.size(),
+         kMaxModelBytes);
   auto model = std::make_unique<pb::Model>();
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(kMaxMessageDepth);
   if (!model->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
-    throw Failure(error(Code::kBadModel, "the bytes are no ONNX model, or it is cut short").hinting("is the download complete?"));
+    throw Failure(
+        error(Code::kBadModel, "the bytes are no ONNX model, or it is cut short").hinting("is the download complete?"));
   if (!model->has_graph()) fail(Code::kBadModel, "the bytes are no ONNX model: there is no graph");
   return model;
 }
@@ -76,7 +80,8 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<pb::OperatorSet>& li
   Opsets opsets;
   for (const pb::OperatorSet& set : list) {
     const int64_t version = set.version();
-    if (version < 0 || version > 1 << 16) fail(Code::kBadModel, "operator set `{}` has the version {}", set.domain(), version);
+    if (version < 0 || version > 1 << 16)
+      fail(Code::kBadModel, "operator set `{}` has the version {}", set.domain(), version);
     int& known = opsets[std::string(plain_domain(set.domain()))];
     known = std::max(known, static_cast<int>(version));
   }
@@ -100,7 +105,8 @@ Model read_model(const Source& source) {
   for (pb::Function& function : *model.proto->mutable_functions()) {
     checker.nodes(function.node(), 1);
     const FunctionKey key{std::string(plain_domain(function.domain())), function.name(), function.overload()};
-    if (!model.functions.emplace(key, &function).second) fail(Code::kBadModel, "function `{}` is defined twice", key.name);
+    if (!model.functions.emplace(key, &function).second)
+      fail(Code::kBadModel, "function `{}` is defined twice", key.name);
   }
   return model;
 }

@@ -16,7 +16,9 @@ namespace pb = ::mica_onnx;
 // Versions of operator sets, by domain ("" is ai.onnx).
 using Opsets = std::map<std::string, int, std::less<>>;
 
-inline std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
+inline std::string_view plain_domain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
 
 struct FunctionKey {
   std::string domain, name, overload;
@@ -24,10 +26,10 @@ struct FunctionKey {
 };
 
 struct Model {
-  std::unique_ptr<pb::Model> proto;   // tensors' contents are moved out of it as they are imported
+  std::unique_ptr<pb::Model> proto;  // tensors' contents are moved out of it as they are imported
   Opsets opsets;
   std::map<FunctionKey, pb::Function*> functions;
-  std::string folder;                 // for external data; empty: none may be read
+  std::string folder;  // for external data; empty: none may be read
 };
 
 // Throws Failure: kIo, kBadModel, kLimit.

@@ -16,7 +16,8 @@ void copy_knowledge(const Value& from, Value& to) {
 
 void Scope::add_initializers(pb::Graph& proto) {
   for (pb::Tensor& tensor : *proto.mutable_initializer())
-    if (!dense_.emplace(tensor.name(), &tensor).second) fail(Code::kBadModel, "two initializers are named `{}`", tensor.name());
+    if (!dense_.emplace(tensor.name(), &tensor).second)
+      fail(Code::kBadModel, "two initializers are named `{}`", tensor.name());
   for (pb::SparseTensor& tensor : *proto.mutable_sparse_initializer())
     if (is_initializer(tensor.values().name()) || !sparse_.emplace(tensor.values().name(), &tensor).second)
       fail(Code::kBadModel, "two initializers are named `{}`", tensor.values().name());
@@ -27,7 +28,8 @@ void Scope::add_hints(const pb::Graph& proto) {
 }
 
 void Scope::define(const std::string& name, Value* value) {
-  if (is_initializer(name) || !values_.emplace(name, value).second) fail(Code::kBadModel, "two values are named `{}`", name);
+  if (is_initializer(name) || !values_.emplace(name, value).second)
+    fail(Code::kBadModel, "two values are named `{}`", name);
 }
 
 Value* Scope::find(const std::string& name) {
@@ -53,7 +55,9 @@ Value* Scope::capture(Value& outer, const std::string& name) {
 }
 
 Value* Scope::add_capture_input(const Value& outer, const std::string& name) {
-  const auto taken = [&](const std::string& text) { return std::ranges::find(graph.input_names, text) != graph.input_names.end(); };
+  const auto taken = [&](const std::string& text) {
+    return std::ranges::find(graph.input_names, text) != graph.input_names.end();
+  };
   std::string text = name;
   for (int n = 2; taken(text); ++n) text = name + "_" + std::to_string(n);
   Value* input = graph.add_input(outer.type, text);

@@ -17,22 +17,26 @@ constexpr size_t kSmallBytes = 1024;
 struct Header {
   DType dtype = DType::kNone;
   std::vector<int64_t> dims;
-  int64_t count = 1;       // elements
-  int64_t bytes = 0;       // of the contents as the format writes them: without gaps between rows
+  int64_t count = 1;  // elements
+  int64_t bytes = 0;  // of the contents as the format writes them: without gaps between rows
 };
 
 Header read_header(int32_t data_type, const google::protobuf::RepeatedField<int64_t>& dims) {
   Header header;
   header.dtype = source_dtype(Format::kOnnx, data_type);
-  if (header.dtype == DType::kNone) fail(Code::kUnsupportedModel, "a tensor has the unknown element type {}", data_type);
-  if (dims.size() > kMaxRank) fail(Code::kLimit, "a tensor of rank {}: at most {} dimensions are supported", dims.size(), kMaxRank);
+  if (header.dtype == DType::kNone)
+    fail(Code::kUnsupportedModel, "a tensor has the unknown element type {}", data_type);
+  if (dims.size() > kMaxRank)
+    fail(Code::kLimit, "a tensor of rank {}: at most {} dimensions are supported", dims.size(), kMaxRank);
   int64_t bits = 0;
   for (int64_t d : dims) {
     if (d < 0) fail(Code::kBadModel, "a tensor has a dimension of {}", d);
     header.dims.push_back(d);
-    if (__builtin_mul_overflow(header.count, d, &header.count)) fail(Code::kBadModel, "a tensor has more than 2^63 elements");
+    if (__builtin_mul_overflow(header.count, d, &header.count))
+      fail(Code::kBadModel, "a tensor has more than 2^63 elements");
   }
-  if (__builtin_mul_overflow(header.count, bits_of(header.dtype), &bits)) fail(Code::kBadModel, "a tensor has more than 2^63 bits");
+  if (__builtin_mul_overflow(header.count, bits_of(header.dtype), &bits))
+    fail(Code::kBadModel, "a tensor has more than 2^63 bits");
   header.bytes = bits / 8 + (bits % 8 != 0);
   return header;
 }
@@ -51,7 +55,8 @@ void spread_rows(const Header& header, const std::byte* flat, std::byte* to) {
 }
 
 bool has_gaps(const Header& header) {
-  return is_sub_byte(header.dtype) && header.dims.size() > 1 && header.count > 0 && header.dims.back() * bits_of(header.dtype) % 8 != 0;
+  return is_sub_byte(header.dtype) && header.dims.size() > 1 && header.count > 0 &&
+         header.dims.back() * bits_of(header.dtype) % 8 != 0;
 }
 
 // Each item of the list holds the bit pattern of one element, or of one byte of packed elements.
@@ -82,16 +87,21 @@ std::vector<std::byte> typed_contents(const pb::Tensor& tensor, const Header& he
     case DType::kU64: from(tensor.uint64_data(), 1, uint64_t()); break;
     case DType::kU32: from(tensor.uint64_data(), 1, uint32_t()); break;
     default:
-      if (bits_of(header.dtype) == 32) from(tensor.int32_data(), 1, int32_t());
-      else if (bits_of(header.dtype) == 16) from(tensor.int32_data(), 1, uint16_t());
-      else if (bits_of(header.dtype) == 8) from(tensor.int32_data(), 1, uint8_t());
-      else from(tensor.int32_data(), 0, uint8_t());
+      if (bits_of(header.dtype) == 32)
+        from(tensor.int32_data(), 1, int32_t());
+      else if (bits_of(header.dtype) == 16)
+        from(tensor.int32_data(), 1, uint16_t());
+      else if (bits_of(header.dtype) == 8)
+        from(tensor.int32_data(), 1, uint8_t());
+      else
+        from(tensor.int32_data(), 0, uint8_t());
   }
   return flat;
 }
 
 ConstantPtr strings(const pb::Tensor& tensor, const Header& header) {
-  if (tensor.has_raw_data() || tensor.data_location() == 1) fail(Code::kBadModel, "a tensor of strings has raw contents");
+  if (tensor.has_raw_data() || tensor.data_location() == 1)
+    fail(Code::kBadModel, "a tensor of strings has raw contents");
   require_items(tensor.string_data_size(), header.count);
   std::vector<StringRef> refs;
   for (const std::string& text : tensor.string_data()) refs.push_back({text.data(), static_cast<int64_t>(text.size())});
@@ -120,7 +130,8 @@ ConstantPtr Tensors::read(pb::SparseTensor& tensor) {
   return known;
 }
 
-ConstantPtr Tensors::from_flat(DType dtype, std::span<const int64_t> dims, Bytes flat, std::shared_ptr<const void> keep) {
+ConstantPtr Tensors::from_flat(DType dtype, std::span<const int64_t> dims, Bytes flat,
+                               std::shared_ptr<const void> keep) {
   Header header{dtype, {dims.begin(), dims.end()}, 1, static_cast<int64_t>(flat.size())};
   for (int64_t d : dims) header.count *= d;
   const bool spread = has_gaps(header), odd = has_odd_bools(header, flat);
@@ -134,15 +145,18 @@ ConstantPtr Tensors::from_flat(DType dtype, std::span<const int64_t> dims, Bytes
   }
   OwnedTensor owned = value_or_throw(OwnedTensor::make(dtype, dims));
   auto* to = owned.view().as<std::byte>();
-  if (spread) spread_rows(header, flat.data(), to);
-  else if (!flat.empty()) std::memcpy(to, flat.data(), flat.size());
+  if (spread)
+    spread_rows(header, flat.data(), to);
+  else if (!flat.empty())
+    std::memcpy(to, flat.data(), flat.size());
   if (odd)
     for (size_t i = 0; i < flat.size(); ++i) to[i] = to[i] == std::byte{0} ? std::byte{0} : std::byte{1};
   return Constant::own(std::move(owned));
 }
 
 ConstantPtr Tensors::make(pb::Tensor& tensor) {
-  if (tensor.has_segment()) fail(Code::kUnsupportedModel, "a tensor is stored in segments, which the format has given up");
+  if (tensor.has_segment())
+    fail(Code::kUnsupportedModel, "a tensor is stored in segments, which the format has given up");
   const Header header = read_header(tensor.data_type(), tensor.dims());
   if (header.dtype == DType::kString) return strings(tensor, header);
   if (tensor.data_location() == 1) {
@@ -165,14 +179,15 @@ ConstantPtr Tensors::make(pb::SparseTensor& tensor) {
   const Header header = read_header(tensor.values().data_type(), tensor.dims());
   if (header.dtype == DType::kString || is_sub_byte(header.dtype))
     fail(Code::kUnsupportedModel, "a sparse tensor of {} elements", name_of(header.dtype));
-  if (header.bytes > kMaxSparseBytes) fail(Code::kLimit, "a sparse tensor has {} bytes in full: at most {} are supported", header.bytes, kMaxSparseBytes);
+  if (header.bytes > kMaxSparseBytes)
+    fail(Code::kLimit, "a sparse tensor has {} bytes in full: at most {} are supported", header.bytes, kMaxSparseBytes);
   const ConstantPtr values = read(*tensor.mutable_values()), indices = read(*tensor.mutable_indices());
   const int64_t stored = values->view.count();
   const TensorView& at = indices->view;
   const bool linear = at.rank == 1;
   const auto rank = static_cast<int64_t>(header.dims.size());
-  if (values->view.rank != 1 || at.dtype != DType::kI64 || (!linear && at.rank != 2) || (at.rank > 0 && at.dim(0) != stored) ||
-      (!linear && at.dim(1) != rank))
+  if (values->view.rank != 1 || at.dtype != DType::kI64 || (!linear && at.rank != 2) ||
+      (at.rank > 0 && at.dim(0) != stored) || (!linear && at.dim(1) != rank))
     fail(Code::kBadModel, "a sparse tensor's values and indices do not fit each other");
   OwnedTensor owned = value_or_throw(OwnedTensor::make(header.dtype, header.dims));
   auto* to = owned.view().as<std::byte>();
@@ -183,11 +198,14 @@ ConstantPtr Tensors::make(pb::SparseTensor& tensor) {
     int64_t place = linear ? list[i] : 0;
     for (int64_t k = 0; !linear && k < rank; ++k) {
       const int64_t index = list[i * rank + k], size = header.dims[static_cast<size_t>(k)];
-      if (index < 0 || index >= size) fail(Code::kBadModel, "a sparse tensor has the index {} on an axis of {}", index, size);
+      if (index < 0 || index >= size)
+        fail(Code::kBadModel, "a sparse tensor has the index {} on an axis of {}", index, size);
       place = place * size + index;
     }
-    if (place < 0 || place >= header.count) fail(Code::kBadModel, "a sparse tensor has the index {} of {} elements", place, header.count);
-    std::memcpy(to + static_cast<size_t>(place) * width, values->view.as<std::byte>() + static_cast<size_t>(i) * width, width);
+    if (place < 0 || place >= header.count)
+      fail(Code::kBadModel, "a sparse tensor has the index {} of {} elements", place, header.count);
+    std::memcpy(to + static_cast<size_t>(place) * width, values->view.as<std::byte>() + static_cast<size_t>(i) * width,
+                width);
   }
   return Constant::own(std::move(owned));
 }

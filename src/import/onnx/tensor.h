@@ -6,8 +6,8 @@
 
 namespace mica::onnx {
 
-// Turns each tensor into a constant once; asked again for the same tensor it gives the same constant. Large contents are
-// moved out of the message, or stay in the mapped file, where their alignment allows; everything else is copied.
+// Turns each tensor into a constant once; asked again for the same tensor it gives the same constant. Large contents
+// are moved out of the message, or stay in the mapped file, where their alignment allows; everything else is copied.
 class Tensors {
  public:
   explicit Tensors(std::string folder) : files_(std::move(folder)) {}

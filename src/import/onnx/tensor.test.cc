@@ -169,7 +169,8 @@ class External : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(root_); }
   std::string folder() const { return (root_ / "model").string(); }
 
-  static pb::Tensor at(const std::string& location, const std::string& offset, const std::string& length, int64_t count = 4) {
+  static pb::Tensor at(const std::string& location, const std::string& offset, const std::string& length,
+                       int64_t count = 4) {
     pb::Tensor t = tensor(1, {count});
     t.set_data_location(1);
     const auto add = [&](const std::string& key, const std::string& value) {
@@ -198,7 +199,8 @@ TEST_F(External, MapsLargeOnesInPlace) {
 }
 
 TEST_F(External, StaysInTheFolder) {
-  for (const char* location : {"../secret.bin", "/etc/passwd", "sub/../../secret.bin", "link.bin", "", "..", ".", "sub", "a\\b", "c:w.bin"})
+  for (const char* location :
+       {"../secret.bin", "/etc/passwd", "sub/../../secret.bin", "link.bin", "", "..", ".", "sub", "a\\b", "c:w.bin"})
     EXPECT_NE(why(at(location, "", ""), folder()), "") << location;
   EXPECT_THAT(why(at("link.bin", "", ""), folder()), HasSubstr("outside"));
   EXPECT_NE(why(at(std::string("w.bin\0x", 7), "", ""), folder()), "");

@@ -18,7 +18,8 @@ bool reads_as_expression(const std::string& name) {
 
 void Symbols::fix(const std::string& name, int64_t size) {
   const auto [known, fresh] = fixed_.emplace(name, size);
-  if (!fresh && known->second != size) fail(Code::kUsage, "the dimension `{}` is given the sizes {} and {}", name, known->second, size);
+  if (!fresh && known->second != size)
+    fail(Code::kUsage, "the dimension `{}` is given the sizes {} and {}", name, known->second, size);
 }
 
 std::string Symbols::clean(const std::string& name) {
@@ -28,7 +29,8 @@ std::string Symbols::clean(const std::string& name) {
 
 std::string Symbols::unused(const std::string& name) {
   std::string text;
-  for (char c : name.substr(0, kMaxSymbol)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '`' ? '_' : c;
+  for (char c : name.substr(0, kMaxSymbol))
+    text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '`' ? '_' : c;
   for (int n = 2; !taken_.insert(text).second; ++n) {
     const std::string ending = "_" + std::to_string(n);
     text = text.substr(0, kMaxSymbol - ending.size()) + ending;
@@ -82,12 +84,14 @@ namespace {
 
 DType read_dtype(int32_t code) {
   const DType dtype = source_dtype(Format::kOnnx, code);
-  if (dtype == DType::kNone && code != 0) fail(Code::kUnsupportedModel, "a value has the unknown element type {}", code);
+  if (dtype == DType::kNone && code != 0)
+    fail(Code::kUnsupportedModel, "a value has the unknown element type {}", code);
   return dtype;
 }
 
 Shape read_shape(const pb::Shape& proto, const DimOf& axis_of) {
-  if (proto.dim_size() > kMaxRank) fail(Code::kLimit, "a value of rank {}: at most {} dimensions are supported", proto.dim_size(), kMaxRank);
+  if (proto.dim_size() > kMaxRank)
+    fail(Code::kLimit, "a value of rank {}: at most {} dimensions are supported", proto.dim_size(), kMaxRank);
   Shape shape = Shape::of_rank(0);
   for (int i = 0; i < proto.dim_size(); ++i) shape.push(axis_of(i, proto.dim(i)));
   return shape;
@@ -96,7 +100,8 @@ Shape read_shape(const pb::Shape& proto, const DimOf& axis_of) {
 // An optional or a sequence of what `inner` is.
 Type holder(Kind kind, const pb::Type::Holder& proto, const DimOf& axis_of) {
   const Type inner = read_type(proto.elem_type(), axis_of);
-  if (inner.of != Kind::kTensor || inner.kind == Kind::kOptional || (kind == Kind::kSequence && inner.kind == Kind::kSequence))
+  if (inner.of != Kind::kTensor || inner.kind == Kind::kOptional ||
+      (kind == Kind::kSequence && inner.kind == Kind::kSequence))
     fail(Code::kUnsupportedModel, "a value's type is nested too deep");
   Type type = inner;
   type.of = inner.kind;
@@ -110,7 +115,8 @@ Type read_type(const pb::Type& type, const DimOf& axis_of) {
   switch (type.value_case()) {
     case pb::Type::kTensor: {
       const auto& tensor = type.tensor();
-      return Type::tensor(read_dtype(tensor.elem_type()), tensor.has_shape() ? read_shape(tensor.shape(), axis_of) : Shape());
+      return Type::tensor(read_dtype(tensor.elem_type()),
+                          tensor.has_shape() ? read_shape(tensor.shape(), axis_of) : Shape());
     }
     case pb::Type::kSequence: return holder(Kind::kSequence, type.sequence(), axis_of);
     case pb::Type::kOptionalValue: return holder(Kind::kOptional, type.optional_value(), axis_of);
@@ -121,7 +127,8 @@ Type read_type(const pb::Type& type, const DimOf& axis_of) {
       map.dtype = read_dtype(type.map().value_type().tensor().elem_type());
       return map;
     }
-    case pb::Type::kSparseTensor: fail(Code::kUnsupportedModel, "sparse tensors as inputs or outputs are not supported");
+    case pb::Type::kSparseTensor:
+      fail(Code::kUnsupportedModel, "sparse tensors as inputs or outputs are not supported");
     case pb::Type::kOpaque: fail(Code::kUnsupportedModel, "opaque values are not supported");
     case pb::Type::VALUE_NOT_SET: break;
   }

@@ -8,8 +8,9 @@
 
 namespace mica::onnx {
 
-// A model's named dimensions. Names become symbols of the same name; what a symbol cannot be called (control characters, backquotes,
-// more than 63 bytes) is replaced. A name that reads as a sum or product of names ("past + sequence") is that expression.
+// A model's named dimensions. Names become symbols of the same name; what a symbol cannot be called (control
+// characters, backquotes, more than 63 bytes) is replaced. A name that reads as a sum or product of names ("past +
+// sequence") is that expression.
 class Symbols {
  public:
   Symbols(DimTable& dims, const ImportOptions& options) : dims_(dims), options_(options) {}
@@ -37,8 +38,8 @@ class Symbols {
 // `axis_of(i, dimension)` says what axis i is. Throws Failure for kinds of values that are not supported.
 using DimOf = std::function<Dim(int, const pb::Shape::Dimension&)>;
 Type read_type(const pb::Type& type, const DimOf& axis_of);
-// With a new data-dependent symbol for each dimension: of inner values only element type and rank are believed, because the numbers
-// stay behind when a person gives the inputs other sizes.
+// With a new data-dependent symbol for each dimension: of inner values only element type and rank are believed, because
+// the numbers stay behind when a person gives the inputs other sizes.
 Type read_type(const pb::Type& type, DimTable& dims, std::string_view stem);
 
 }  // namespace mica::onnx
