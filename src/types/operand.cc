@@ -6,16 +6,19 @@ namespace mica {
 
 Result<Shape> shape_operand(InferScope& scope, int input, std::string_view stem) {
   const Shape& own = scope.shape(input);
-  MICA_CHECK(!own.known() || own.rank <= 1, kBadRank, "input {} lists integers and must have rank 1, not {}", input, own.rank);
+  MICA_CHECK(!own.known() || own.rank <= 1, kBadRank, "input {} lists integers and must have rank 1, not {}", input,
+             own.rank);
   std::span<const Dim> list;
   if (scope.known_dims(input, list)) {
-    MICA_CHECK(list.size() <= static_cast<size_t>(kMaxRank), kLimit, "a shape has {} dimensions; at most {} are supported", list.size(), kMaxRank);
+    MICA_CHECK(list.size() <= static_cast<size_t>(kMaxRank), kLimit,
+               "a shape has {} dimensions; at most {} are supported", list.size(), kMaxRank);
     return Shape(list);
   }
   if (!own.known()) return Shape();
   const Dim length = own.rank == 0 ? Dim(1) : own[0];
   if (!length.is_fixed()) return Shape();
-  MICA_CHECK(length.value() >= 0 && length.value() <= kMaxRank, kLimit, "a shape has {} dimensions; at most {} are supported", length.value(), kMaxRank);
+  MICA_CHECK(length.value() >= 0 && length.value() <= kMaxRank, kLimit,
+             "a shape has {} dimensions; at most {} are supported", length.value(), kMaxRank);
   Shape shape = Shape::of_rank(static_cast<int>(length.value()));
   for (int i = 0; i < shape.rank; ++i) shape[i] = scope.dims().fresh(stem);
   return shape;
@@ -44,7 +47,8 @@ Result<bool> axes_operand(const InferScope& scope, int input, int rank, Ints& ax
 }
 
 Result<Dim> same_dim(Dim a, Dim b, std::string_view what) {
-  MICA_CHECK(!a.is_fixed() || !b.is_fixed() || a == b, kBadShape, "{} must be equal, but are {} and {}", what, a.value(), b.value());
+  MICA_CHECK(!a.is_fixed() || !b.is_fixed() || a == b, kBadShape, "{} must be equal, but are {} and {}", what,
+             a.value(), b.value());
   return a.is_fixed() ? a : b.is_fixed() ? b : a;
 }
 
@@ -53,7 +57,8 @@ Result<Ints> read_ints(const TensorView& view, std::string_view what) {
   MICA_CHECK(view.rank <= 1, kBadRank, "{} must have rank 1, not {}", what, view.rank);
   const int64_t count = view.count();
   Ints list;
-  MICA_CHECK(count <= static_cast<int64_t>(list.items.size()), kLimit, "{} has {} elements; at most {} are supported", what, count, list.items.size());
+  MICA_CHECK(count <= static_cast<int64_t>(list.items.size()), kLimit, "{} has {} elements; at most {} are supported",
+             what, count, list.items.size());
   const Elements elements(view);
   for (int64_t i = 0; i < count; ++i) list.push(elements.integer(i));
   return list;
@@ -66,7 +71,8 @@ Result<int64_t> read_int(const TensorView& view, std::string_view what) {
 }
 
 Result<double> read_number(const TensorView& view, std::string_view what) {
-  MICA_CHECK(view.count() == 1 && view.dtype != DType::kString, kBadShape, "{} must be one number, but has {} elements", what, view.count());
+  MICA_CHECK(view.count() == 1 && view.dtype != DType::kString, kBadShape, "{} must be one number, but has {} elements",
+             what, view.count());
   return Elements(view).number(0);
 }
 
@@ -79,7 +85,8 @@ Status allocate_output(RunScope& scope, int output, const Shape& shape, const Di
   if (!dims.status().ok()) return dims.status().copy();
   int64_t list[kMaxRank];
   for (int i = 0; i < shape.rank; ++i) {
-    MICA_CHECK(shape[i].is_fixed() && shape[i].value() >= 0, kBadShape, "dimension {} of output {} is not a number >= 0", i, output);
+    MICA_CHECK(shape[i].is_fixed() && shape[i].value() >= 0, kBadShape,
+               "dimension {} of output {} is not a number >= 0", i, output);
     list[i] = shape[i].value();
   }
   return scope.allocate_output(output, std::span<const int64_t>(list, static_cast<size_t>(shape.rank)));
@@ -115,7 +122,9 @@ Status copy_kept(RunScope& scope, const TensorView& from, const TensorView& to) 
   MICA_TRY(const TensorView wide, wide_view(scope, from));
   copy_elements(wide, to);
   const Elements texts(to);
-  for (int64_t i = 0, count = to.dtype == DType::kString ? to.count() : 0; i < count; ++i) { MICA_TRY(texts.text(i), scope.keep(texts.text(i).view())); }
+  for (int64_t i = 0, count = to.dtype == DType::kString ? to.count() : 0; i < count; ++i) {
+    MICA_TRY(texts.text(i), scope.keep(texts.text(i).view()));
+  }
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Operands as inference and references need them: run-time values that steer memory, checked; shapes given by an operand; and
-// tensors of sub-byte elements as tensors of bytes, so that what moves elements has one body.
+// Operands as inference and references need them: run-time values that steer memory, checked; shapes given by an
+// operand; and tensors of sub-byte elements as tensors of bytes, so that what moves elements has one body.
 #pragma once
 #include "types/infer.h"
 
@@ -7,11 +7,11 @@ namespace mica {
 
 // --- Inference ---
 
-// The shape that an operand of integers spells: its elements when they are known, else fresh data-dependent dims when its
-// length is, else an unknown rank. Errors: kBadRank unless it is a scalar or a list.
+// The shape that an operand of integers spells: its elements when they are known, else fresh data-dependent dims when
+// its length is, else an unknown rank. Errors: kBadRank unless it is a scalar or a list.
 Result<Shape> shape_operand(InferScope& scope, int input, std::string_view stem);
-// The axes that operand `input` lists, made non-negative; all of 0 … rank-1 when it is left out. False when they are not known.
-// Errors: kBadAttribute for one out of range or repeated.
+// The axes that operand `input` lists, made non-negative; all of 0 … rank-1 when it is left out. False when they are
+// not known. Errors: kBadAttribute for one out of range or repeated.
 Result<bool> axes_operand(const InferScope& scope, int input, int rank, Ints& axes);
 Status normalize_axes(Ints& axes, int rank);
 // One dim in common: the fixed one of two, or the first. Errors: kBadShape when two fixed ones differ.
@@ -26,9 +26,12 @@ Result<int64_t> read_int(const TensorView& view, std::string_view what);
 Result<double> read_number(const TensorView& view, std::string_view what);
 // An index into `size` elements, counted from the end when negative. Errors: kBadValue.
 Result<int64_t> checked_index(int64_t index, int64_t size, std::string_view what);
-// allocate_output for a shape computed with a DimTable of numbers; reports the table's overflow. Errors: kBadShape, kOutOfMemory.
+// allocate_output for a shape computed with a DimTable of numbers; reports the table's overflow. Errors: kBadShape,
+// kOutOfMemory.
 Status allocate_output(RunScope& scope, int output, const Shape& shape, const DimTable& dims);
-inline Status allocate_output(RunScope& scope, int output, std::span<const int64_t> dims) { return scope.allocate_output(output, dims); }
+inline Status allocate_output(RunScope& scope, int output, std::span<const int64_t> dims) {
+  return scope.allocate_output(output, dims);
+}
 
 // Input i with elements of whole bytes: as it is, or its codes of 2, 4 or 6 bits unpacked to u8. Errors: kOutOfMemory.
 Result<TensorView> wide_input(RunScope& scope, int input);
@@ -37,8 +40,8 @@ Result<TensorView> wide_view(RunScope& scope, const TensorView& view);
 Result<TensorView> wide_output(RunScope& scope, int output);
 void finish_output(RunScope& scope, int output, const TensorView& wide);
 
-// Copies elements out of a tensor that does not live as long as `to`: strings are kept by the scope, codes of 2, 4 or 6 bits widen
-// to `to`'s bytes. Errors: kOutOfMemory.
+// Copies elements out of a tensor that does not live as long as `to`: strings are kept by the scope, codes of 2, 4 or 6
+// bits widen to `to`'s bytes. Errors: kOutOfMemory.
 Status copy_kept(RunScope& scope, const TensorView& from, const TensorView& to);
 
 // The address of an element by multi-index, for elements of whole bytes.

@@ -5,7 +5,8 @@ namespace mica {
 namespace {
 
 Status infer(InferScope& scope) {
-  MICA_CHECK(scope.dtype(0) == DType::kBool, kBadType, "the condition of an if is {}, not bool", name_of(scope.dtype(0)));
+  MICA_CHECK(scope.dtype(0) == DType::kBool, kBadType, "the condition of an if is {}, not bool",
+             name_of(scope.dtype(0)));
   const auto captures = scope.inputs.subspan(1);
   double known = 0;
   const bool decided = scope.in(0).constant && scope.scalar(0, known);
@@ -28,12 +29,14 @@ Status infer(InferScope& scope) {
 
 Status reference(RunScope& scope) {
   const TensorView& condition = scope.in(0);
-  MICA_CHECK(condition.count() == 1 && condition.dtype == DType::kBool, kBadValue, "the condition of an if must be one truth value");
+  MICA_CHECK(condition.count() == 1 && condition.dtype == DType::kBool, kBadValue,
+             "the condition of an if must be one truth value");
   const int chosen = Elements(condition).integer(0) ? 0 : 1;
   Vector<RunScope::CallResult> results;
   MICA_TRY_STATUS(results.resize(scope.outputs.size()));
   MICA_TRY_STATUS(scope.call(chosen, scope.inputs.subspan(1), results));
-  for (size_t i = 0; i < results.size(); ++i) MICA_TRY_STATUS(region::take_value(scope, static_cast<int>(i), results[i]));
+  for (size_t i = 0; i < results.size(); ++i)
+    MICA_TRY_STATUS(region::take_value(scope, static_cast<int>(i), results[i]));
   return {};
 }
 

@@ -19,7 +19,8 @@ Values import_if(const SourceNode& node, Builder& build) {
     for (Value* capture : own[r])
       if (std::ranges::find(captures, capture) == captures.end()) captures.push_back(capture);
     if (regions[static_cast<size_t>(r)]->outputs.size() < static_cast<size_t>(node.outputs()))
-      fail(Code::kBadModel, "`{}` of If has {} outputs, expected {}", kKeys[r], regions[static_cast<size_t>(r)]->outputs.size(), node.outputs());
+      fail(Code::kBadModel, "`{}` of If has {} outputs, expected {}", kKeys[r],
+           regions[static_cast<size_t>(r)]->outputs.size(), node.outputs());
   }
   for (size_t r = 0; r < 2; ++r) region::take_captures(*regions[r], 0, own[r], captures);
   Values inputs{node.input(0)};
@@ -36,9 +37,11 @@ Values import_loop(const SourceNode& node, Builder& build) {
   for (size_t i = 2; i < inputs.size(); ++i) types.push_back(node.input(i)->type);
   Values captures;
   std::vector<std::unique_ptr<Graph>> regions;
-  regions.push_back(region::carried_region(node, build.dims(), types, {2, 1, static_cast<int>(attributes.carried)}, captures));
+  regions.push_back(
+      region::carried_region(node, build.dims(), types, {2, 1, static_cast<int>(attributes.carried)}, captures));
   if (regions[0]->outputs.size() < static_cast<size_t>(node.outputs()) + 1)
-    fail(Code::kBadModel, "the body of Loop has {} outputs, expected {}", regions[0]->outputs.size(), node.outputs() + 1);
+    fail(Code::kBadModel, "the body of Loop has {} outputs, expected {}", regions[0]->outputs.size(),
+         node.outputs() + 1);
   inputs.insert(inputs.end(), captures.begin(), captures.end());
   return build.add_with_regions(op_loop, &attributes, std::move(inputs), std::move(regions), node.outputs());
 }
@@ -48,7 +51,8 @@ Type slice_type(const Type& whole, int64_t axis_attribute) {
   if (!whole.shape.known()) return whole;
   const int axis = value_or_throw(normalize_axis(axis_attribute, whole.shape.rank));
   Type type = Type::tensor(whole.dtype, Shape::of_rank(0));
-  for (int i = 0; i < whole.shape.rank; ++i) if (i != axis) type.shape.push(whole.shape[i]);
+  for (int i = 0; i < whole.shape.rank; ++i)
+    if (i != axis) type.shape.push(whole.shape[i]);
   return type;
 }
 
@@ -68,17 +72,21 @@ Values import_scan(const SourceNode& node, Builder& build) {
   Values inputs = node.inputs;
   const size_t lead = attributes.batched ? 1 : 0;
   attributes.states = static_cast<int64_t>(inputs.size()) - static_cast<int64_t>(lead) - attributes.scanned;
-  if (attributes.scanned < 1 || attributes.states < 0) fail(Code::kBadAttribute, "Scan of {} inputs scans {}", inputs.size(), attributes.scanned);
+  if (attributes.scanned < 1 || attributes.states < 0)
+    fail(Code::kBadAttribute, "Scan of {} inputs scans {}", inputs.size(), attributes.scanned);
   std::vector<Type> types;
   for (size_t i = lead; i < inputs.size(); ++i) {
     const size_t scanned = i - lead - static_cast<size_t>(attributes.states);
     Type type = node.input(i)->type;
     if (attributes.batched) type = slice_type(type, 0);
-    types.push_back(i - lead < static_cast<size_t>(attributes.states) ? type : slice_type(type, attributes.input_axes.get(scanned, 0)));
+    types.push_back(i - lead < static_cast<size_t>(attributes.states)
+                        ? type
+                        : slice_type(type, attributes.input_axes.get(scanned, 0)));
   }
   Values captures;
   std::vector<std::unique_ptr<Graph>> regions;
-  regions.push_back(region::carried_region(node, build.dims(), types, {0, 0, static_cast<int>(attributes.states)}, captures));
+  regions.push_back(
+      region::carried_region(node, build.dims(), types, {0, 0, static_cast<int>(attributes.states)}, captures));
   if (regions[0]->outputs.size() < static_cast<size_t>(node.outputs()))
     fail(Code::kBadModel, "the body of Scan has {} outputs, expected {}", regions[0]->outputs.size(), node.outputs());
   inputs.insert(inputs.end(), captures.begin(), captures.end());
@@ -87,7 +95,8 @@ Values import_scan(const SourceNode& node, Builder& build) {
 
 }  // namespace
 
-MICA_SPELLINGS(control, {Format::kOnnx, "", "If", 1, kLatest, import_if}, {Format::kOnnx, "", "Loop", 1, kLatest, import_loop},
+MICA_SPELLINGS(control, {Format::kOnnx, "", "If", 1, kLatest, import_if},
+               {Format::kOnnx, "", "Loop", 1, kLatest, import_loop},
                {Format::kOnnx, "", "Scan", 8, kLatest, import_scan});
 
 }  // namespace mica

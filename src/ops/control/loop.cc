@@ -1,6 +1,7 @@
-// Loop. Inputs: the most turns (optional), the first condition (optional), the carried values, what the region uses from outside.
-// The region takes the turn's number, the condition, the carried values and the captures; it gives the next condition, the
-// carried values and what is collected over the turns. Without a first condition the region's is ignored, as ONNX has it.
+// Loop. Inputs: the most turns (optional), the first condition (optional), the carried values, what the region uses
+// from outside. The region takes the turn's number, the condition, the carried values and the captures; it gives the
+// next condition, the carried values and what is collected over the turns. Without a first condition the region's is
+// ignored, as ONNX has it.
 #include "ops/control/loop.h"
 
 #include <limits>
@@ -17,9 +18,12 @@ bool known_true(const InferValue& value) {
 }
 
 Status check_operands(const InferScope& scope, int carried) {
-  MICA_CHECK(carried >= 0 && carried + kFixed <= static_cast<int>(scope.inputs.size()), kBadAttribute, "a loop that carries {} values has {} inputs", carried, scope.inputs.size());
-  MICA_CHECK(!scope.has(0) || is_integer(scope.dtype(0)), kBadType, "the trip count is {}, not an integer", name_of(scope.dtype(0)));
-  MICA_CHECK(!scope.has(1) || scope.dtype(1) == DType::kBool, kBadType, "the condition of a loop is {}, not bool", name_of(scope.dtype(1)));
+  MICA_CHECK(carried >= 0 && carried + kFixed <= static_cast<int>(scope.inputs.size()), kBadAttribute,
+             "a loop that carries {} values has {} inputs", carried, scope.inputs.size());
+  MICA_CHECK(!scope.has(0) || is_integer(scope.dtype(0)), kBadType, "the trip count is {}, not an integer",
+             name_of(scope.dtype(0)));
+  MICA_CHECK(!scope.has(1) || scope.dtype(1) == DType::kBool, kBadType, "the condition of a loop is {}, not bool",
+             name_of(scope.dtype(1)));
   return {};
 }
 
@@ -41,7 +45,10 @@ Status infer_body(InferScope& scope, int carried, Vector<InferValue>& in, Vector
   const bool begins = scope.has(1) && known_true(scope.in(1));
   const InferValue any{.present = true, .type = Type::tensor(DType::kBool, Shape::of_rank(0))};
   in[1] = any;
-  if (begins) { in[1].constant = scope.in(1).constant; in[1].type = scope.type(1); }
+  if (begins) {
+    in[1].constant = scope.in(1).constant;
+    in[1].type = scope.type(1);
+  }
   MICA_TRY_STATUS(region::infer_carried(scope, in, out, {kFixed, 1, carried}));
   always = !scope.has(1) || (begins && known_true(out[0]));
   if (begins && !always) {
@@ -59,8 +66,10 @@ Status infer(InferScope& scope) {
   MICA_TRY_STATUS(infer_body(scope, carried, in, out, always));
   std::span<const Dim> trips;
   Dim turns;
-  if (always && scope.has(0) && scope.known_dims(0, trips) && trips.size() == 1) turns = scope.dims().max(trips[0], 0);
-  else turns = scope.dims().fresh("turns");
+  if (always && scope.has(0) && scope.known_dims(0, trips) && trips.size() == 1)
+    turns = scope.dims().max(trips[0], 0);
+  else
+    turns = scope.dims().fresh("turns");
   for (int i = 0; i < scope.output_count(); ++i) {
     if (i < carried) {
       scope.out(i, region::outside(in[static_cast<size_t>(kFixed + i)].type, scope.dims()));
@@ -79,11 +88,16 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-struct Turns { int64_t most = std::numeric_limits<int64_t>::max(); bool go = true, conditional = false; };
+struct Turns {
+  int64_t most = std::numeric_limits<int64_t>::max();
+  bool go = true, conditional = false;
+};
 
 Result<Turns> read_turns(const RunScope& scope) {
   Turns turns;
-  if (scope.has(0)) { MICA_TRY(turns.most, read_int(scope.in(0), "trip count")); }
+  if (scope.has(0)) {
+    MICA_TRY(turns.most, read_int(scope.in(0), "trip count"));
+  }
   turns.conditional = scope.has(1);
   if (turns.conditional) {
     MICA_CHECK(scope.in(1).count() == 1, kBadValue, "the condition of a loop must be one truth value");
@@ -112,17 +126,21 @@ Status reference(RunScope& scope) {
   for (; go && turn < turns.most; ++turn) {
     MICA_TRY_STATUS(scope.check_stop());
     MICA_TRY_STATUS(scope.call(0, in, results));
-    MICA_CHECK(results[0].tensor.view().count() == 1 && results[0].tensor.view().dtype == DType::kBool, kBadValue, "a loop's region must give one truth value");
+    MICA_CHECK(results[0].tensor.view().count() == 1 && results[0].tensor.view().dtype == DType::kBool, kBadValue,
+               "a loop's region must give one truth value");
     go = !turns.conditional || Elements(results[0].tensor.view()).integer(0) != 0;
-    for (size_t i = 0; i < collected; ++i) MICA_TRY_STATUS(scans[i].push_back(std::move(results[1 + carried + i].tensor)));
+    for (size_t i = 0; i < collected; ++i)
+      MICA_TRY_STATUS(scans[i].push_back(std::move(results[1 + carried + i].tensor)));
     state.swap(results);
     for (size_t i = 0; i < carried; ++i) region::pass_on(state[1 + i], in[kFixed + i]);
   }
   for (size_t i = 0; i < carried && i < scope.outputs.size(); ++i) {
     const int output = static_cast<int>(i);
-    MICA_TRY_STATUS(turn ? region::take_value(scope, output, state[1 + i]) : region::copy_value(scope, output + kFixed, output));
+    MICA_TRY_STATUS(turn ? region::take_value(scope, output, state[1 + i])
+                         : region::copy_value(scope, output + kFixed, output));
   }
-  for (size_t i = 0; i < collected; ++i) MICA_TRY_STATUS(region::stack(scope, static_cast<int>(carried + i), scans[i], 0, false));
+  for (size_t i = 0; i < collected; ++i)
+    MICA_TRY_STATUS(region::stack(scope, static_cast<int>(carried + i), scans[i], 0, false));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// What the operators with regions share: the types of values that change from turn to turn, and results collected over turns.
+// What the operators with regions share: the types of values that change from turn to turn, and results collected over
+// turns.
 #pragma once
 #include <algorithm>
 
@@ -6,10 +7,12 @@
 
 namespace mica::region {
 
-// Widens `state` so that `made` is one of its values: dims that differ become data-dependent symbols, once; ranks that differ an
-// unknown rank. `open` has a bit per dim that is a symbol already. Returns whether `state` changed. Errors: kBadType.
+// Widens `state` so that `made` is one of its values: dims that differ become data-dependent symbols, once; ranks that
+// differ an unknown rank. `open` has a bit per dim that is a symbol already. Returns whether `state` changed. Errors:
+// kBadType.
 inline Result<bool> widen(Type& state, const Type& made, uint32_t& open, DimTable& dims) {
-  const bool same = state.kind == made.kind && state.of == made.of && state.dtype == made.dtype && state.key == made.key;
+  const bool same =
+      state.kind == made.kind && state.of == made.of && state.dtype == made.dtype && state.key == made.key;
   MICA_CHECK(same, kBadType, "a value changes its type from {} to {}", name_of(state.dtype), name_of(made.dtype));
   if (!state.shape.known()) return false;
   if (state.shape.rank != made.shape.rank) {
@@ -28,8 +31,11 @@ inline Result<bool> widen(Type& state, const Type& made, uint32_t& open, DimTabl
 
 // Infers region 0 with `in`, whose values from `first` on are carried: they are widened until the region's results from
 // `first_result` on are among them. They end up as the types at every turn.
-struct Carried { int first, first_result, count; };
-inline Status infer_carried(InferScope& scope, std::span<InferValue> in, std::span<InferValue> out, const Carried& carried) {
+struct Carried {
+  int first, first_result, count;
+};
+inline Status infer_carried(InferScope& scope, std::span<InferValue> in, std::span<InferValue> out,
+                            const Carried& carried) {
   Vector<uint32_t> open;
   MICA_TRY_STATUS(open.resize(static_cast<size_t>(carried.count)));
   for (int turn = 0; turn < kMaxRank + 2; ++turn) {
@@ -38,7 +44,8 @@ inline Status infer_carried(InferScope& scope, std::span<InferValue> in, std::sp
     for (int i = 0; i < carried.count; ++i) {
       const auto index = static_cast<size_t>(i);
       Type& state = in[static_cast<size_t>(carried.first) + index].type;
-      MICA_TRY(const bool wider, widen(state, out[static_cast<size_t>(carried.first_result) + index].type, open[index], scope.dims()));
+      MICA_TRY(const bool wider,
+               widen(state, out[static_cast<size_t>(carried.first_result) + index].type, open[index], scope.dims()));
       changed = changed || wider;
     }
     if (!changed) return {};
@@ -76,14 +83,16 @@ inline Status take_value(RunScope& scope, int output, RunScope::CallResult& resu
 
 // A region's result as an operand of its next turn. An object when the operand was one.
 inline void pass_on(RunScope::CallResult& from, RunValue& to) {
-  if (to.object) to.object = &from.object;
-  else to.tensor = from.tensor.view();
+  if (to.object)
+    to.object = &from.object;
+  else
+    to.tensor = from.tensor.view();
 }
 
 using Collected = Vector<OwnedTensor>;  // one tensor per turn
 
-// Stacks collected tensors along a new axis of output `output`, in reverse when asked. `none`: what a turn's result would look
-// like, for no turns.
+// Stacks collected tensors along a new axis of output `output`, in reverse when asked. `none`: what a turn's result
+// would look like, for no turns.
 inline Status stack(RunScope& scope, int output, const Collected& turns, int64_t axis_attribute, bool reverse) {
   if (!scope.wants(output)) return {};
   TensorView shape;
@@ -91,7 +100,8 @@ inline Status stack(RunScope& scope, int output, const Collected& turns, int64_t
     const TensorView& out = scope.out(output);
     shape.rank = std::max(out.rank - 1, 0);
     MICA_TRY(const int gone, normalize_axis(axis_attribute, shape.rank + 1));
-    for (int i = 0, k = 0; i < out.rank; ++i) if (i != gone) shape.dims[static_cast<size_t>(k++)] = std::max<int64_t>(out.dim(i), 0);
+    for (int i = 0, k = 0; i < out.rank; ++i)
+      if (i != gone) shape.dims[static_cast<size_t>(k++)] = std::max<int64_t>(out.dim(i), 0);
   } else {
     shape = turns[0].view();
   }
@@ -104,7 +114,8 @@ inline Status stack(RunScope& scope, int output, const Collected& turns, int64_t
   MICA_TRY(const TensorView to, wide_output(scope, output));
   for (size_t i = 0; i < turns.size(); ++i) {
     const TensorView& from = turns[reverse ? turns.size() - 1 - i : i].view();
-    MICA_CHECK(std::ranges::equal(from.shape(), turns[0].view().shape()), kBadShape, "results of turn {} and turn 0 have different shapes", i);
+    MICA_CHECK(std::ranges::equal(from.shape(), turns[0].view().shape()), kBadShape,
+               "results of turn {} and turn 0 have different shapes", i);
     TensorView part = slice_axis(to, axis, static_cast<int64_t>(i), 1);
     for (int k = axis; k + 1 < part.rank; ++k) {
       part.dims[static_cast<size_t>(k)] = part.dims[static_cast<size_t>(k + 1)];

@@ -10,7 +10,8 @@ namespace mica::region {
 // Gives a region that has `formal` inputs of its own and then `own` captures the inputs for all of `captures` instead.
 inline void take_captures(Graph& body, size_t formal, const Values& own, const Values& captures) {
   const std::vector<Value*> inputs(body.inputs.begin() + static_cast<std::ptrdiff_t>(formal), body.inputs.end());
-  const std::vector<std::string> names(body.input_names.begin() + static_cast<std::ptrdiff_t>(formal), body.input_names.end());
+  const std::vector<std::string> names(body.input_names.begin() + static_cast<std::ptrdiff_t>(formal),
+                                       body.input_names.end());
   body.inputs.resize(formal);
   body.input_names.resize(formal);
   for (Value* capture : captures) {
@@ -24,8 +25,8 @@ inline void take_captures(Graph& body, size_t formal, const Values& own, const V
   }
 }
 
-// Builds the region `body` with inputs of `types`, of which those from `first` on are carried and come out again from `first_result`
-// on. They are widened until what comes out is among them.
+// Builds the region `body` with inputs of `types`, of which those from `first` on are carried and come out again from
+// `first_result` on. They are widened until what comes out is among them.
 inline std::unique_ptr<Graph> carried_region(const SourceNode& node, DimTable& dims, std::vector<Type>& types,
                                              const Carried& carried, Values& captures) {
   std::vector<uint32_t> open(static_cast<size_t>(carried.count));
@@ -33,7 +34,8 @@ inline std::unique_ptr<Graph> carried_region(const SourceNode& node, DimTable& d
     captures.clear();
     auto body = node.region(node, "body", types, captures);
     if (body->outputs.size() < static_cast<size_t>(carried.first_result + carried.count))
-      fail(Code::kBadModel, "the body of {} has {} outputs, expected {} or more", node.op, body->outputs.size(), carried.first_result + carried.count);
+      fail(Code::kBadModel, "the body of {} has {} outputs, expected {} or more", node.op, body->outputs.size(),
+           carried.first_result + carried.count);
     bool changed = false;
     for (int i = 0; i < carried.count; ++i) {
       const auto index = static_cast<size_t>(i);

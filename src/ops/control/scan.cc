@@ -1,5 +1,5 @@
-// Scan. Inputs: (sequence lengths when batched,) states, scanned inputs, what the region uses from outside. The region takes the
-// states, a slice of each scanned input and the captures; it gives the states and what is collected.
+// Scan. Inputs: (sequence lengths when batched,) states, scanned inputs, what the region uses from outside. The region
+// takes the states, a slice of each scanned input and the captures; it gives the states and what is collected.
 #include "ops/control/scan.h"
 
 #include "ops/control/region.h"
@@ -7,18 +7,22 @@
 namespace mica {
 namespace {
 
-struct Counts { int lead, states, scanned; };
+struct Counts {
+  int lead, states, scanned;
+};
 
 Result<Counts> counts_of(const Scan& a, size_t inputs) {
   const int64_t lead = a.batched ? 1 : 0;
-  const bool sane = a.states >= 0 && a.scanned >= 1 && a.states < 1 << 20 && a.scanned < 1 << 20 && lead + a.states + a.scanned <= static_cast<int64_t>(inputs);
+  const bool sane = a.states >= 0 && a.scanned >= 1 && a.states < 1 << 20 && a.scanned < 1 << 20 &&
+                    lead + a.states + a.scanned <= static_cast<int64_t>(inputs);
   MICA_CHECK(sane, kBadAttribute, "a scan of {} states and {} inputs has {} operands", a.states, a.scanned, inputs);
   return Counts{static_cast<int>(lead), static_cast<int>(a.states), static_cast<int>(a.scanned)};
 }
 
 Shape without_axis(const Shape& shape, int axis) {
   Shape out = Shape::of_rank(0);
-  for (int i = 0; i < shape.rank; ++i) if (i != axis) out.push(shape[i]);
+  for (int i = 0; i < shape.rank; ++i)
+    if (i != axis) out.push(shape[i]);
   return out;
 }
 
@@ -57,15 +61,22 @@ Status infer(InferScope& scope) {
     if (attributes.batched) MICA_TRY_STATUS(strip_batch(in[i].type, batch));
     if (i < static_cast<size_t>(n.states) || !in[i].type.shape.known()) continue;
     const Shape whole = in[i].type.shape;
-    MICA_TRY(const int axis, normalize_axis(attributes.input_axes.get(i - static_cast<size_t>(n.states), 0), whole.rank));
+    MICA_TRY(const int axis,
+             normalize_axis(attributes.input_axes.get(i - static_cast<size_t>(n.states), 0), whole.rank));
     turns = whole[axis];
     in[i].type.shape = without_axis(whole, axis);
   }
   MICA_TRY_STATUS(region::infer_carried(scope, in, out, {0, 0, n.states}));
   for (int i = 0; i < scope.output_count(); ++i) {
-    Type type = region::outside(i < n.states ? in[static_cast<size_t>(i)].type : out[static_cast<size_t>(i)].type, scope.dims());
-    if (i >= n.states && type.shape.known()) { MICA_TRY(type.shape, with_axis(type.shape, attributes.output_axes.get(static_cast<size_t>(i - n.states), 0), turns)); }
-    if (attributes.batched && type.shape.known()) { MICA_TRY(type.shape, with_axis(type.shape, 0, batch)); }
+    Type type = region::outside(i < n.states ? in[static_cast<size_t>(i)].type : out[static_cast<size_t>(i)].type,
+                                scope.dims());
+    if (i >= n.states && type.shape.known()) {
+      MICA_TRY(type.shape,
+               with_axis(type.shape, attributes.output_axes.get(static_cast<size_t>(i - n.states), 0), turns));
+    }
+    if (attributes.batched && type.shape.known()) {
+      MICA_TRY(type.shape, with_axis(type.shape, 0, batch));
+    }
     scope.out(i, type);
   }
   return {};
@@ -87,7 +98,7 @@ struct Sequence {
   const Scan& attributes;
   Counts n;
   Vector<RunValue> in;
-  Vector<TensorView> whole;   // of scanned inputs
+  Vector<TensorView> whole;  // of scanned inputs
   Vector<RunScope::CallResult> state, results;
   Vector<region::Collected> collected;
 };
@@ -102,7 +113,8 @@ Status run_sequence(RunScope& scope, Sequence& s, int64_t turns) {
       s.in[states + i] = {.present = true, .tensor = take(s.whole[i], axis, reverse ? turns - 1 - turn : turn)};
     }
     MICA_TRY_STATUS(scope.call(0, s.in, s.results));
-    for (size_t i = 0; i < s.collected.size(); ++i) MICA_TRY_STATUS(s.collected[i].push_back(std::move(s.results[states + i].tensor)));
+    for (size_t i = 0; i < s.collected.size(); ++i)
+      MICA_TRY_STATUS(s.collected[i].push_back(std::move(s.results[states + i].tensor)));
     s.state.swap(s.results);
     for (size_t i = 0; i < states; ++i) region::pass_on(s.state[i], s.in[i]);
   }
@@ -110,7 +122,8 @@ Status run_sequence(RunScope& scope, Sequence& s, int64_t turns) {
 }
 
 Status prepare(RunScope& scope, Sequence& s, int64_t& turns) {
-  const auto lead = static_cast<size_t>(s.n.lead), states = static_cast<size_t>(s.n.states), scanned = static_cast<size_t>(s.n.scanned);
+  const auto lead = static_cast<size_t>(s.n.lead), states = static_cast<size_t>(s.n.states),
+             scanned = static_cast<size_t>(s.n.scanned);
   const size_t outputs = std::max(scope.outputs.size(), states);
   MICA_TRY_STATUS(s.in.resize(scope.inputs.size() - lead));
   for (size_t i = 0; i < s.in.size(); ++i) s.in[i] = scope.inputs[i + lead];
@@ -122,7 +135,8 @@ Status prepare(RunScope& scope, Sequence& s, int64_t& turns) {
   for (size_t i = 0; i < scanned; ++i) {
     s.whole[i] = s.in[states + i].tensor;
     MICA_CHECK(!is_sub_byte(s.whole[i].dtype), kBadType, "a scan over {}", name_of(s.whole[i].dtype));
-    MICA_TRY(const int axis, normalize_axis(s.attributes.input_axes.get(i, 0), s.whole[i].rank - (s.attributes.batched ? 1 : 0)));
+    MICA_TRY(const int axis,
+             normalize_axis(s.attributes.input_axes.get(i, 0), s.whole[i].rank - (s.attributes.batched ? 1 : 0)));
     const int64_t length = s.whole[i].dim(axis + (s.attributes.batched ? 1 : 0));
     MICA_CHECK(turns < 0 || turns == length, kBadShape, "scanned inputs have {} and {} slices", turns, length);
     turns = length;
@@ -146,12 +160,17 @@ Status store_batch(RunScope& scope, Sequence& s, int64_t b, int64_t batches, int
     MICA_TRY_STATUS(allocate_output(scope, output, shape, DimTable()));
     static constexpr char kZeros[16] = {};
     const TensorView to = take(scope.out(output), 0, b);
-    MICA_CHECK(!is_sub_byte(to.dtype) && to.dtype != DType::kString, kBadType, "a batched scan gives {}", name_of(to.dtype));
+    MICA_CHECK(!is_sub_byte(to.dtype) && to.dtype != DType::kString, kBadType, "a batched scan gives {}",
+               name_of(to.dtype));
     fill_elements(to, kZeros);
-    if (!list) { copy_elements(one, to); continue; }
+    if (!list) {
+      copy_elements(one, to);
+      continue;
+    }
     for (size_t t = 0; t < list->size(); ++t) {
       const TensorView& from = (*list)[t].view();
-      MICA_CHECK(std::ranges::equal(from.shape(), one.shape()), kBadShape, "results of turn {} and turn 0 have different shapes", t);
+      MICA_CHECK(std::ranges::equal(from.shape(), one.shape()), kBadShape,
+                 "results of turn {} and turn 0 have different shapes", t);
       copy_elements(from, take(to, 0, static_cast<int64_t>(t)));
     }
   }
@@ -163,17 +182,20 @@ Status run_batches(RunScope& scope, Sequence& s, int64_t turns) {
   MICA_CHECK(scope.in(s.n.lead).rank >= 1, kBadRank, "an operand of a batched scan has rank 0");
   const int64_t batches = scope.in(s.n.lead).dim(0);
   const bool lengths = scope.has(0);
-  MICA_CHECK(!lengths || (scope.in(0).count() == batches && is_integer(scope.in(0).dtype)), kBadShape, "a batch of {} needs as many sequence lengths", batches);
+  MICA_CHECK(!lengths || (scope.in(0).count() == batches && is_integer(scope.in(0).dtype)), kBadShape,
+             "a batch of {} needs as many sequence lengths", batches);
   Vector<TensorView> all;
   MICA_TRY_STATUS(all.append(s.whole));
   for (int64_t b = 0; b < batches; ++b) {
     for (size_t i = 0; i < all.size(); ++i) {
-      MICA_CHECK(all[i].dim(0) == batches, kBadShape, "operands of a batched scan have batches of {} and {}", all[i].dim(0), batches);
+      MICA_CHECK(all[i].dim(0) == batches, kBadShape, "operands of a batched scan have batches of {} and {}",
+                 all[i].dim(0), batches);
       s.whole[i] = take(all[i], 0, b);
     }
     for (size_t i = 0; i < states; ++i) {
       const TensorView& state = scope.in(s.n.lead + static_cast<int>(i));
-      MICA_CHECK(state.rank >= 1 && state.dim(0) == batches, kBadShape, "operands of a batched scan have other batches than {}", batches);
+      MICA_CHECK(state.rank >= 1 && state.dim(0) == batches, kBadShape,
+                 "operands of a batched scan have other batches than {}", batches);
       s.in[i].tensor = take(state, 0, b);
     }
     for (region::Collected& list : s.collected) list.clear();
@@ -196,8 +218,12 @@ Status reference(RunScope& scope) {
   for (size_t i = 0; i < scope.outputs.size(); ++i) {
     const int output = static_cast<int>(i);
     const size_t k = i - static_cast<size_t>(n.states);
-    if (i >= static_cast<size_t>(n.states)) MICA_TRY_STATUS(region::stack(scope, output, s.collected[k], attributes.output_axes.get(k, 0), attributes.output_reverse.get(k, 0) != 0));
-    else MICA_TRY_STATUS(turns ? region::take_value(scope, output, s.state[i]) : region::copy_value(scope, output + n.lead, output));
+    if (i >= static_cast<size_t>(n.states))
+      MICA_TRY_STATUS(region::stack(scope, output, s.collected[k], attributes.output_axes.get(k, 0),
+                                    attributes.output_reverse.get(k, 0) != 0));
+    else
+      MICA_TRY_STATUS(turns ? region::take_value(scope, output, s.state[i])
+                            : region::copy_value(scope, output + n.lead, output));
   }
   return {};
 }

@@ -7,7 +7,8 @@ struct Scan {
   int64_t states = 0, scanned = 0;
   bool batched = false;
   Ints input_axes, output_axes, input_reverse, output_reverse;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("states", states, "values that go from one turn to the next");
     v("scanned", scanned, "inputs of which each turn takes a slice");
     v("batched", batched, "axis 0 of states, scanned inputs and outputs is a batch, and input 0 its sequence lengths");

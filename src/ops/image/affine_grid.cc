@@ -9,8 +9,12 @@ namespace {
 Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_rank(scope, 0, 3, 3));
   MICA_TRY(const Shape size, shape_operand(scope, 1, "grid"));
-  if (!size.known()) { scope.out(0, scope.dtype(0), Shape()); return {}; }
-  MICA_CHECK(size.rank == 4 || size.rank == 5, kBadShape, "affine_grid needs a size of 4 or 5 numbers, not {}", size.rank);
+  if (!size.known()) {
+    scope.out(0, scope.dtype(0), Shape());
+    return {};
+  }
+  MICA_CHECK(size.rank == 4 || size.rank == 5, kBadShape, "affine_grid needs a size of 4 or 5 numbers, not {}",
+             size.rank);
   Shape out{size[0]};
   for (int i = 2; i < size.rank; ++i) out.push(size[i]);
   out.push(size.rank - 2);
@@ -29,7 +33,8 @@ Status reference(RunScope& scope) {
   MICA_TRY(const Ints size, read_ints(scope.in(1), "size"));
   const int axes = static_cast<int>(size.size()) - 2;
   MICA_CHECK(axes == 2 || axes == 3, kBadShape, "affine_grid needs a size of 4 or 5 numbers, not {}", size.size());
-  MICA_CHECK(theta.rank == 3 && theta.dim(0) == size[0] && theta.dim(1) == axes && theta.dim(2) == axes + 1, kBadShape, "theta must be [{}, {}, {}]", size[0], axes, axes + 1);
+  MICA_CHECK(theta.rank == 3 && theta.dim(0) == size[0] && theta.dim(1) == axes && theta.dim(2) == axes + 1, kBadShape,
+             "theta must be [{}, {}, {}]", size[0], axes, axes + 1);
   int64_t dims[5] = {size[0]};
   for (int i = 0; i < axes; ++i) dims[1 + i] = size[static_cast<size_t>(2 + i)];
   dims[1 + axes] = axes;
@@ -41,7 +46,8 @@ Status reference(RunScope& scope) {
   do {
     // The last coordinate counts the picture's last axis first; the one after it is 1.
     double point[4];
-    for (int i = 0; i < axes; ++i) point[axes - 1 - i] = coordinate(at[1 + i], dims[1 + i], scope.attributes<AffineGrid>().align_corners);
+    for (int i = 0; i < axes; ++i)
+      point[axes - 1 - i] = coordinate(at[1 + i], dims[1 + i], scope.attributes<AffineGrid>().align_corners);
     point[axes] = 1;
     double sum = 0;
     for (int k = 0; k <= axes; ++k) {

@@ -11,9 +11,14 @@ namespace {
 Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_rank(scope, 0, 3, kMaxRank));
   const Shape &in = scope.shape(0), &grid = scope.shape(1);
-  if (!in.known() || !grid.known()) { scope.out(0, scope.dtype(0), Shape()); return {}; }
-  MICA_CHECK(grid.rank == in.rank, kBadRank, "grid_sample needs a grid of the input's rank {}, not {}", in.rank, grid.rank);
-  MICA_CHECK(!grid.back().is_fixed() || grid.back().value() == in.rank - 2, kBadShape, "the grid has {} coordinates, expected {}", grid.back().value(), in.rank - 2);
+  if (!in.known() || !grid.known()) {
+    scope.out(0, scope.dtype(0), Shape());
+    return {};
+  }
+  MICA_CHECK(grid.rank == in.rank, kBadRank, "grid_sample needs a grid of the input's rank {}, not {}", in.rank,
+             grid.rank);
+  MICA_CHECK(!grid.back().is_fixed() || grid.back().value() == in.rank - 2, kBadShape,
+             "the grid has {} coordinates, expected {}", grid.back().value(), in.rank - 2);
   Shape out{in[0], in[1]};
   MICA_TRY(out[0], same_dim(in[0], grid[0], "batches of input and grid"));
   for (int i = 1; i + 1 < grid.rank; ++i) out.push(grid[i]);
@@ -32,14 +37,18 @@ float reflect(float x, float low, float high) {
   return (x < low) == even ? low + rest : high - rest;
 }
 
-struct Axis { int64_t size; float low, high; };
+struct Axis {
+  int64_t size;
+  float low, high;
+};
 
 // The element at an integer place of one axis; -1 for a zero.
 int64_t element_place(const Axis& axis, GridPadding padding, int64_t i) {
   if (i >= 0 && i < axis.size) return i;
   if (padding == GridPadding::kZeros) return -1;
   if (padding == GridPadding::kBorder) return i < 0 ? 0 : axis.size - 1;
-  return std::clamp<int64_t>(static_cast<int64_t>(reflect(static_cast<float>(i), axis.low, axis.high)), 0, axis.size - 1);
+  return std::clamp<int64_t>(static_cast<int64_t>(reflect(static_cast<float>(i), axis.low, axis.high)), 0,
+                             axis.size - 1);
 }
 
 // Up to four places and weights along one axis for coordinate g in [-1, 1].
@@ -73,7 +82,11 @@ int axis_samples(const GridSample& attributes, const Axis& axis, float g, int64_
   return taps;
 }
 
-struct Samples { int count[kMaxRank]; int64_t place[kMaxRank][4]; double weight[kMaxRank][4]; };
+struct Samples {
+  int count[kMaxRank];
+  int64_t place[kMaxRank][4];
+  double weight[kMaxRank][4];
+};
 
 // Σ weight · element over the product of the axes' samples; `from` is one channel.
 double sample(const TensorView& in, const char* from, const Samples& s, int axes) {
@@ -95,9 +108,12 @@ double sample(const TensorView& in, const char* from, const Samples& s, int axes
 }
 
 Status check_shapes(const TensorView& in, const TensorView& grid) {
-  MICA_CHECK(in.rank >= 3 && grid.rank == in.rank, kBadRank, "grid_sample with an input of rank {} and a grid of rank {}", in.rank, grid.rank);
-  MICA_CHECK(grid.dim(0) == in.dim(0) && grid.dim(grid.rank - 1) == in.rank - 2, kBadShape, "the grid does not fit the input");
-  MICA_CHECK(is_float(in.dtype) || is_integer(in.dtype) || in.dtype == DType::kBool, kBadType, "grid_sample of {}", name_of(in.dtype));
+  MICA_CHECK(in.rank >= 3 && grid.rank == in.rank, kBadRank,
+             "grid_sample with an input of rank {} and a grid of rank {}", in.rank, grid.rank);
+  MICA_CHECK(grid.dim(0) == in.dim(0) && grid.dim(grid.rank - 1) == in.rank - 2, kBadShape,
+             "the grid does not fit the input");
+  MICA_CHECK(is_float(in.dtype) || is_integer(in.dtype) || in.dtype == DType::kBool, kBadType, "grid_sample of {}",
+             name_of(in.dtype));
   MICA_CHECK(!is_sub_byte(in.dtype) && !is_sub_byte(grid.dtype), kBadType, "grid_sample of {}", name_of(in.dtype));
   return {};
 }
@@ -116,7 +132,8 @@ Status reference(RunScope& scope) {
   for (int i = 0; i < axes; ++i) {
     const int64_t size = in.dim(2 + i);
     MICA_CHECK(size > 0, kBadShape, "grid_sample of an empty input");
-    list[i] = attributes.align_corners ? Axis{size, 0, static_cast<float>(size - 1)} : Axis{size, -0.5f, static_cast<float>(size) - 0.5f};
+    list[i] = attributes.align_corners ? Axis{size, 0, static_cast<float>(size - 1)}
+                                       : Axis{size, -0.5f, static_cast<float>(size) - 0.5f};
   }
   int64_t place[kMaxRank] = {};  // in the grid: batch, output place
   do {

@@ -15,7 +15,8 @@ struct GridSample {
   GridMode mode = GridMode::kLinear;
   GridPadding padding = GridPadding::kZeros;
   bool align_corners = false;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("mode", mode, "how values between samples are made");
     v("padding", padding, "what stands outside of the input");
     v("align_corners", align_corners, "-1 and 1 are the middles of the corner elements, else their outer edges");

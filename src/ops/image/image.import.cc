@@ -26,8 +26,11 @@ E choice(const SourceNode& node, std::string_view key, E otherwise) {
 // What Upsample and Resize of opset 10 share: coordinates without offsets.
 Resize asymmetric(const SourceNode& node, NearestMode nearest) {
   const std::string mode = node.text("mode", "nearest");
-  if (mode != "nearest" && mode != "linear" && mode != "bilinear") fail(Code::kBadAttribute, "{} has the mode `{}`", node.op, mode);
-  return {.mode = mode == "nearest" ? ResizeMode::kNearest : ResizeMode::kLinear, .coordinates = Coordinates::kAsymmetric, .nearest = nearest};
+  if (mode != "nearest" && mode != "linear" && mode != "bilinear")
+    fail(Code::kBadAttribute, "{} has the mode `{}`", node.op, mode);
+  return {.mode = mode == "nearest" ? ResizeMode::kNearest : ResizeMode::kLinear,
+          .coordinates = Coordinates::kAsymmetric,
+          .nearest = nearest};
 }
 
 Values upsample_sides(const SourceNode& node, Builder& build) {
@@ -35,7 +38,8 @@ Values upsample_sides(const SourceNode& node, Builder& build) {
   return build.add(op_resize, asymmetric(node, NearestMode::kFloor), {node.input(0), nullptr, build.floats(scales)});
 }
 Values upsample_attribute(const SourceNode& node, Builder& build) {
-  return build.add(op_resize, asymmetric(node, NearestMode::kFloor), {node.input(0), nullptr, build.floats(node.floats("scales"))});
+  return build.add(op_resize, asymmetric(node, NearestMode::kFloor),
+                   {node.input(0), nullptr, build.floats(node.floats("scales"))});
 }
 Values upsample(const SourceNode& node, Builder& build) {
   return build.add(op_resize, asymmetric(node, NearestMode::kFloor), {node.input(0), nullptr, node.input(1)});
@@ -61,20 +65,26 @@ Values resize(const SourceNode& node, Builder& build) {
 Values grid_sample(const SourceNode& node, Builder& build) {
   GridSample attributes;
   const std::string mode = node.text("mode", "linear");
-  if (mode != "linear" && mode != "bilinear" && mode != "nearest" && mode != "cubic" && mode != "bicubic") fail(Code::kBadAttribute, "GridSample has the mode `{}`", mode);
-  attributes.mode = mode == "nearest" ? GridMode::kNearest : mode.ends_with("cubic") ? GridMode::kCubic : GridMode::kLinear;
+  if (mode != "linear" && mode != "bilinear" && mode != "nearest" && mode != "cubic" && mode != "bicubic")
+    fail(Code::kBadAttribute, "GridSample has the mode `{}`", mode);
+  attributes.mode = mode == "nearest"         ? GridMode::kNearest
+                    : mode.ends_with("cubic") ? GridMode::kCubic
+                                              : GridMode::kLinear;
   attributes.padding = choice(node, "padding_mode", attributes.padding);
   attributes.align_corners = node.integer("align_corners", 0) != 0;
   return build.add(op_grid_sample, attributes, {node.input(0), node.input(1)});
 }
 
 Values roi_align(const SourceNode& node, Builder& build) {
-  RoiAlign attributes{.height = node.integer("output_height", 1), .width = node.integer("output_width", 1), .sampling = node.integer("sampling_ratio", 0)};
+  RoiAlign attributes{.height = node.integer("output_height", 1),
+                      .width = node.integer("output_width", 1),
+                      .sampling = node.integer("sampling_ratio", 0)};
   attributes.scale = node.number("spatial_scale", 1);
   const std::string mode = node.text("mode", "avg"), otherwise = node.version < 16 ? "output_half_pixel" : "half_pixel";
   const std::string coordinates = node.text("coordinate_transformation_mode", otherwise);
   if (mode != "avg" && mode != "max") fail(Code::kBadAttribute, "RoiAlign has the mode `{}`", mode);
-  if (coordinates != "half_pixel" && coordinates != "output_half_pixel") fail(Code::kBadAttribute, "RoiAlign has the coordinates `{}`", coordinates);
+  if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
+    fail(Code::kBadAttribute, "RoiAlign has the coordinates `{}`", coordinates);
   attributes.max = mode == "max";
   attributes.half_pixel = coordinates == "half_pixel";
   return build.add(op_roi_align, attributes, {node.input(0), node.input(1), node.input(2)});
@@ -87,10 +97,13 @@ Values max_roi_pool(const SourceNode& node, Builder& build) {
 
 }  // namespace
 
-MICA_SPELLINGS(image, {Format::kOnnx, "", "Upsample", 1, 6, upsample_sides}, {Format::kOnnx, "", "Upsample", 7, 8, upsample_attribute},
+MICA_SPELLINGS(image, {Format::kOnnx, "", "Upsample", 1, 6, upsample_sides},
+               {Format::kOnnx, "", "Upsample", 7, 8, upsample_attribute},
                {Format::kOnnx, "", "Upsample", 9, kLatest, upsample}, {Format::kOnnx, "", "Resize", 10, 10, resize_10},
-               {Format::kOnnx, "", "Resize", 11, kLatest, resize}, {Format::kOnnx, "", "GridSample", 16, kLatest, grid_sample},
+               {Format::kOnnx, "", "Resize", 11, kLatest, resize},
+               {Format::kOnnx, "", "GridSample", 16, kLatest, grid_sample},
                {Format::kOnnx, "", "AffineGrid", 20, kLatest, direct<op_affine_grid>},
-               {Format::kOnnx, "", "RoiAlign", 10, kLatest, roi_align}, {Format::kOnnx, "", "MaxRoiPool", 1, kLatest, max_roi_pool});
+               {Format::kOnnx, "", "RoiAlign", 10, kLatest, roi_align},
+               {Format::kOnnx, "", "MaxRoiPool", 1, kLatest, max_roi_pool});
 
 }  // namespace mica

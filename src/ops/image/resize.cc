@@ -13,11 +13,14 @@ bool left_out(const InferScope& scope, int input) {
   const Shape& shape = scope.shape(input);
   return shape.rank == 1 && shape[0].is(0);
 }
-const TensorView* given(const RunScope& scope, int input) { return scope.has(input) && !scope.in(input).empty() ? &scope.in(input) : nullptr; }
+const TensorView* given(const RunScope& scope, int input) {
+  return scope.has(input) && !scope.in(input).empty() ? &scope.in(input) : nullptr;
+}
 
 Result<Ints> axes_for(const Resize& attributes, int rank) {
   Ints axes = attributes.axes;
-  if (axes.empty()) for (int i = 0; i < rank; ++i) axes.push(i);
+  if (axes.empty())
+    for (int i = 0; i < rank; ++i) axes.push(i);
   MICA_TRY_STATUS(normalize_axes(axes, rank));
   return axes;
 }
@@ -36,20 +39,28 @@ Result<int64_t> scaled(int64_t size, float scale) {
 Dim scaled(Dim size, float scale, DimTable& dims) {
   for (int64_t q = 1; q <= 16; ++q) {
     const double p = static_cast<double>(scale) * static_cast<double>(q), whole = std::round(p);
-    if (whole >= 1 && std::fabs(p - whole) < 1e-6 * p) return dims.floor_div(dims.mul(size, static_cast<int64_t>(whole)), q);
+    if (whole >= 1 && std::fabs(p - whole) < 1e-6 * p)
+      return dims.floor_div(dims.mul(size, static_cast<int64_t>(whole)), q);
   }
   return dims.fresh("resize");
 }
 
 Status infer_scaled(InferScope& scope, const Ints& axes, Shape& out) {
   const TensorView* scales = scope.in(2).constant;
-  MICA_CHECK(!scales || scales->count() == static_cast<int64_t>(axes.size()), kBadShape, "resize has {} scales for {} axes", scales->count(), axes.size());
+  MICA_CHECK(!scales || scales->count() == static_cast<int64_t>(axes.size()), kBadShape,
+             "resize has {} scales for {} axes", scales->count(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     Dim& d = out[static_cast<int>(axes[i])];
-    if (!scales) { d = scope.dims().fresh("resize"); continue; }
+    if (!scales) {
+      d = scope.dims().fresh("resize");
+      continue;
+    }
     const auto scale = static_cast<float>(Elements(*scales).number(static_cast<int64_t>(i)));
     MICA_CHECK(scale > 0 && scale < 1e9f, kBadValue, "a scale of {}", scale);
-    if (!d.is_fixed()) { d = scaled(d, scale, scope.dims()); continue; }
+    if (!d.is_fixed()) {
+      d = scaled(d, scale, scope.dims());
+      continue;
+    }
     MICA_TRY(d, scaled(d.value(), scale));
   }
   return {};
@@ -59,7 +70,8 @@ Status infer_sized(InferScope& scope, const Ints& axes, Shape& out) {
   const auto& attributes = scope.attributes<Resize>();
   std::span<const Dim> sizes;
   const bool known = scope.known_dims(3, sizes);
-  MICA_CHECK(!known || sizes.size() == axes.size(), kBadShape, "resize has {} sizes for {} axes", sizes.size(), axes.size());
+  MICA_CHECK(!known || sizes.size() == axes.size(), kBadShape, "resize has {} sizes for {} axes", sizes.size(),
+             axes.size());
   const TensorView* constant = scope.in(3).constant;
   if (attributes.policy != AspectPolicy::kStretch && constant && out.fixed()) {
     int64_t dims[kMaxRank];
@@ -70,7 +82,8 @@ Status infer_sized(InferScope& scope, const Ints& axes, Shape& out) {
     return {};
   }
   const bool stretch = known && attributes.policy == AspectPolicy::kStretch;
-  for (size_t i = 0; i < axes.size(); ++i) out[static_cast<int>(axes[i])] = stretch ? sizes[i] : scope.dims().fresh("resize");
+  for (size_t i = 0; i < axes.size(); ++i)
+    out[static_cast<int>(axes[i])] = stretch ? sizes[i] : scope.dims().fresh("resize");
   return {};
 }
 
@@ -112,7 +125,8 @@ double source_position(const Resize& attributes, const ResizeAxis& axis, double 
   const double in = static_cast<double>(axis.in), length = axis.scale * in;
   switch (attributes.coordinates) {
     case Coordinates::kHalfPixel: return (x + 0.5) / axis.scale - 0.5;
-    case Coordinates::kHalfPixelSymmetric: return in / 2 * (1 - static_cast<double>(axis.out) / length) + (x + 0.5) / axis.scale - 0.5;
+    case Coordinates::kHalfPixelSymmetric:
+      return in / 2 * (1 - static_cast<double>(axis.out) / length) + (x + 0.5) / axis.scale - 0.5;
     case Coordinates::kPytorchHalfPixel: return length == 1 ? -0.5 : (x + 0.5) / axis.scale - 0.5;
     case Coordinates::kAlignCorners: return length == 1 ? 0 : x * (in - 1) / (length - 1);
     case Coordinates::kAsymmetric: return x / axis.scale;
@@ -151,14 +165,16 @@ int64_t nearest_sample(NearestMode mode, double scale, int64_t base, double rati
 
 }  // namespace
 
-Status resize_axes(const Resize& attributes, std::span<const int64_t> dims, const ResizeOperands& operands, ResizeAxis* plan) {
+Status resize_axes(const Resize& attributes, std::span<const int64_t> dims, const ResizeOperands& operands,
+                   ResizeAxis* plan) {
   const int rank = static_cast<int>(dims.size());
   MICA_TRY(const Ints axes, axes_for(attributes, rank));
   const auto count = static_cast<int64_t>(axes.size());
   for (int i = 0; i < rank; ++i) plan[i] = {.in = dims[static_cast<size_t>(i)], .out = dims[static_cast<size_t>(i)]};
   MICA_CHECK(operands.scales || operands.sizes, kBadShape, "resize needs scales or sizes");
   const TensorView& list = operands.sizes ? *operands.sizes : *operands.scales;
-  MICA_CHECK(list.rank == 1 && list.count() == count && list.dtype != DType::kString, kBadShape, "resize has {} scales or sizes for {} axes", list.count(), count);
+  MICA_CHECK(list.rank == 1 && list.count() == count && list.dtype != DType::kString, kBadShape,
+             "resize has {} scales or sizes for {} axes", list.count(), count);
   if (operands.sizes) {
     MICA_TRY_STATUS(set_sizes(attributes, axes, list, plan));
   } else {
@@ -170,14 +186,16 @@ Status resize_axes(const Resize& attributes, std::span<const int64_t> dims, cons
     }
   }
   if (attributes.coordinates == Coordinates::kTfCropAndResize) {
-    MICA_CHECK(operands.roi && operands.roi->count() == 2 * count, kBadShape, "tf_crop_and_resize needs a region of {} numbers", 2 * count);
+    MICA_CHECK(operands.roi && operands.roi->count() == 2 * count, kBadShape,
+               "tf_crop_and_resize needs a region of {} numbers", 2 * count);
     for (int64_t i = 0; i < count; ++i) {
       plan[axes[static_cast<size_t>(i)]].roi_begin = Elements(*operands.roi).number(i);
       plan[axes[static_cast<size_t>(i)]].roi_end = Elements(*operands.roi).number(count + i);
     }
   }
   for (int i = 0; i < rank; ++i) {
-    MICA_CHECK(plan[i].in > 0 || plan[i].out == 0, kBadShape, "an axis without elements cannot be resized to {}", plan[i].out);
+    MICA_CHECK(plan[i].in > 0 || plan[i].out == 0, kBadShape, "an axis without elements cannot be resized to {}",
+               plan[i].out);
     // A filter is as wide as 4 / scale: what shrinks more than this is no picture.
     MICA_CHECK(plan[i].out == 0 || plan[i].scale > 1e-7, kBadValue, "a scale of {}", plan[i].scale);
   }
@@ -192,7 +210,8 @@ bool resize_sample(const Resize& attributes, const ResizeAxis& axis, int64_t i, 
   const double x = source_position(attributes, axis, static_cast<double>(i)), last = static_cast<double>(axis.in - 1);
   if (attributes.coordinates == Coordinates::kTfCropAndResize && !(x >= 0 && x <= last)) return false;
   // The sample on the left is strictly left of x: its distance is in (0, 1].
-  const double left = std::isnan(x) ? 0 : std::ceil(std::clamp(x, -4.0, last + 4)) - 1, ratio = std::isnan(x) ? 1 : std::clamp(x - left, 0.0, 1.0);
+  const double left = std::isnan(x) ? 0 : std::ceil(std::clamp(x, -4.0, last + 4)) - 1,
+               ratio = std::isnan(x) ? 1 : std::clamp(x - left, 0.0, 1.0);
   const auto base = static_cast<int64_t>(left);
   const auto inside = [&](int64_t k) { return std::clamp<int64_t>(k, 0, axis.in - 1); };
   if (attributes.mode == ResizeMode::kNearest) {
@@ -207,32 +226,41 @@ bool resize_sample(const Resize& attributes, const ResizeAxis& axis, int64_t i, 
     const double distance = (static_cast<double>(first + k) - ratio) * scale;
     const bool outside = base + first + k < 0 || base + first + k >= axis.in;
     index[k] = inside(base + first + k);
-    weight[k] = attributes.mode == ResizeMode::kCubic ? cubic_weight(distance, static_cast<double>(attributes.cubic_a)) : std::fmax(0.0, 1 - std::fabs(distance));
+    weight[k] = attributes.mode == ResizeMode::kCubic ? cubic_weight(distance, static_cast<double>(attributes.cubic_a))
+                                                      : std::fmax(0.0, 1 - std::fabs(distance));
     if (outside && attributes.exclude_outside) weight[k] = 0;
     sum += weight[k];
   }
-  if (attributes.antialias || attributes.exclude_outside) for (int64_t k = 0; k < taps; ++k) weight[k] /= sum;
+  if (attributes.antialias || attributes.exclude_outside)
+    for (int64_t k = 0; k < taps; ++k) weight[k] /= sum;
   return true;
 }
 
 namespace {
 
 // One table per axis: taps indices and weights per output sample; `outside` marks samples to extrapolate.
-struct Samples { int64_t taps = 0; int64_t* index = nullptr; double* weight = nullptr; bool* outside = nullptr; };
+struct Samples {
+  int64_t taps = 0;
+  int64_t* index = nullptr;
+  double* weight = nullptr;
+  bool* outside = nullptr;
+};
 
 Result<Samples> make_samples(RunScope& scope, const ResizeAxis& axis) {
   const auto& attributes = scope.attributes<Resize>();
   Samples s;
   s.taps = resize_taps(attributes, axis);
   int64_t count = 0;
-  MICA_CHECK(!__builtin_mul_overflow(s.taps, axis.out, &count) && count < (int64_t{1} << 40), kBadShape, "a filter of {} samples", s.taps);
+  MICA_CHECK(!__builtin_mul_overflow(s.taps, axis.out, &count) && count < (int64_t{1} << 40), kBadShape,
+             "a filter of {} samples", s.taps);
   MICA_TRY(void* index, scope.allocate(static_cast<size_t>(count) * sizeof(int64_t)));
   MICA_TRY(void* weight, scope.allocate(static_cast<size_t>(count) * sizeof(double)));
   MICA_TRY(void* outside, scope.allocate(static_cast<size_t>(axis.out)));
   s.index = static_cast<int64_t*>(index);
   s.weight = static_cast<double*>(weight);
   s.outside = static_cast<bool*>(outside);
-  for (int64_t i = 0; i < axis.out; ++i) s.outside[i] = !resize_sample(attributes, axis, i, s.index + i * s.taps, s.weight + i * s.taps);
+  for (int64_t i = 0; i < axis.out; ++i)
+    s.outside[i] = !resize_sample(attributes, axis, i, s.index + i * s.taps, s.weight + i * s.taps);
   return s;
 }
 
@@ -244,34 +272,43 @@ Status resize_nearest(RunScope& scope, const ResizeAxis* plan) {
   MICA_TRY(const TensorView in, wide_input(scope, 0));
   MICA_TRY(const TensorView out, wide_output(scope, 0));
   Samples samples[kMaxRank];
-  for (int i = 0; i < in.rank; ++i) { MICA_TRY(samples[i], make_samples(scope, plan[i])); }
+  for (int i = 0; i < in.rank; ++i) {
+    MICA_TRY(samples[i], make_samples(scope, plan[i]));
+  }
   const auto bytes = static_cast<size_t>(element_bytes(in.dtype));
   const double extrapolation = static_cast<double>(scope.attributes<Resize>().extrapolation);
   int64_t at[kMaxRank] = {};
   if (!out.empty()) do {
-    int64_t from[kMaxRank];
-    bool outside = false;
-    for (int i = 0; i < in.rank; ++i) {
-      outside = outside || samples[i].outside[at[i]];
-      from[i] = outside ? 0 : samples[i].index[at[i]];
-    }
-    if (outside) store_number(out.dtype, element_at(out, at), extrapolation);
-    else std::memcpy(element_at(out, at), element_at(in, from), bytes);
-  } while (next_index(at, out.shape()));
+      int64_t from[kMaxRank];
+      bool outside = false;
+      for (int i = 0; i < in.rank; ++i) {
+        outside = outside || samples[i].outside[at[i]];
+        from[i] = outside ? 0 : samples[i].index[at[i]];
+      }
+      if (outside)
+        store_number(out.dtype, element_at(out, at), extrapolation);
+      else
+        std::memcpy(element_at(out, at), element_at(in, from), bytes);
+    } while (next_index(at, out.shape()));
   finish_output(scope, 0, out);
   return {};
 }
 
 // One axis of a dense [outer, in, inner] block of doubles.
-void resize_axis(const double* from, double* to, const Samples& s, const ResizeAxis& axis, int64_t outer, int64_t inner, double extrapolation) {
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < axis.out; ++i) {
-      double* row = to + (o * axis.out + i) * inner;
-      std::fill(row, row + inner, s.outside[i] ? extrapolation : 0.0);
+struct AxisPass {
+  int64_t outer, in, out, inner;
+  double extrapolation;
+};
+void resize_axis(const double* from, double* to, const Samples& s, const AxisPass& pass) {
+  const int64_t inner = pass.inner;
+  for (int64_t o = 0; o < pass.outer; ++o)
+    for (int64_t i = 0; i < pass.out; ++i) {
+      double* row = to + (o * pass.out + i) * inner;
+      std::fill(row, row + inner, s.outside[i] ? pass.extrapolation : 0.0);
       for (int64_t k = 0; k < s.taps && !s.outside[i]; ++k) {
         const double weight = s.weight[i * s.taps + k];
         if (weight == 0) continue;
-        const double* source = from + (o * axis.in + s.index[i * s.taps + k]) * inner;
+        const double* source = from + (o * pass.in + s.index[i * s.taps + k]) * inner;
         for (int64_t j = 0; j < inner; ++j) row[j] += weight * source[j];
       }
     }
@@ -280,7 +317,8 @@ void resize_axis(const double* from, double* to, const Samples& s, const ResizeA
 Status resize_weighted(RunScope& scope, const ResizeAxis* plan) {
   const TensorView &in = scope.in(0), &out = scope.out(0);
   if (out.empty()) return {};
-  MICA_CHECK(in.dtype != DType::kString && kind_of(in.dtype) != NumberKind::kComplex, kBadType, "interpolation of {}", name_of(in.dtype));
+  MICA_CHECK(in.dtype != DType::kString && kind_of(in.dtype) != NumberKind::kComplex, kBadType, "interpolation of {}",
+             name_of(in.dtype));
   int64_t dims[kMaxRank];
   std::copy_n(in.dims.begin(), in.rank, dims);
   int64_t count = in.count();
@@ -295,7 +333,8 @@ Status resize_weighted(RunScope& scope, const ResizeAxis* plan) {
     MICA_TRY(void* next, scope.allocate(static_cast<size_t>(count) * sizeof(double)));
     MICA_TRY(const Samples samples, make_samples(scope, plan[a]));
     MICA_TRY_STATUS(scope.check_stop());
-    resize_axis(values, static_cast<double*>(next), samples, plan[a], outer, inner, static_cast<double>(scope.attributes<Resize>().extrapolation));
+    resize_axis(values, static_cast<double*>(next), samples,
+                {outer, plan[a].in, plan[a].out, inner, static_cast<double>(scope.attributes<Resize>().extrapolation)});
     dims[a] = plan[a].out;
     values = static_cast<double*>(next);
   }
@@ -306,11 +345,13 @@ Status resize_weighted(RunScope& scope, const ResizeAxis* plan) {
 Status reference(RunScope& scope) {
   const TensorView& in = scope.in(0);
   ResizeAxis plan[kMaxRank];
-  MICA_TRY_STATUS(resize_axes(scope.attributes<Resize>(), in.shape(), {given(scope, 1), given(scope, 2), given(scope, 3)}, plan));
+  MICA_TRY_STATUS(
+      resize_axes(scope.attributes<Resize>(), in.shape(), {given(scope, 1), given(scope, 2), given(scope, 3)}, plan));
   int64_t dims[kMaxRank];
   for (int i = 0; i < in.rank; ++i) dims[i] = plan[i].out;
   MICA_TRY_STATUS(scope.allocate_output(0, std::span<const int64_t>(dims, static_cast<size_t>(in.rank))));
-  return scope.attributes<Resize>().mode == ResizeMode::kNearest ? resize_nearest(scope, plan) : resize_weighted(scope, plan);
+  return scope.attributes<Resize>().mode == ResizeMode::kNearest ? resize_nearest(scope, plan)
+                                                                 : resize_weighted(scope, plan);
 }
 
 }  // namespace

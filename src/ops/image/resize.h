@@ -8,14 +8,24 @@ enum class ResizeMode : uint8_t { kNearest, kLinear, kCubic };
 inline constexpr std::string_view kResizeModeNames[] = {"nearest", "linear", "cubic"};
 constexpr std::span<const std::string_view> names_of(ResizeMode) { return kResizeModeNames; }
 
-enum class Coordinates : uint8_t { kHalfPixel, kHalfPixelSymmetric, kPytorchHalfPixel, kAlignCorners, kAsymmetric, kTfCropAndResize, kTfHalfPixelForNn };
-inline constexpr std::string_view kCoordinatesNames[] = {"half_pixel",         "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-                                                         "tf_crop_and_resize", "tf_half_pixel_for_nn"};
+enum class Coordinates : uint8_t {
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kTfCropAndResize,
+  kTfHalfPixelForNn
+};
+inline constexpr std::string_view kCoordinatesNames[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
+    "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
 constexpr std::span<const std::string_view> names_of(Coordinates) { return kCoordinatesNames; }
 
 // kSimple: down to the left when growing, up to the right when shrinking (ONNX's Resize of opset 10).
 enum class NearestMode : uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil, kSimple };
-inline constexpr std::string_view kNearestModeNames[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"};
+inline constexpr std::string_view kNearestModeNames[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
+                                                         "simple"};
 constexpr std::span<const std::string_view> names_of(NearestMode) { return kNearestModeNames; }
 
 enum class AspectPolicy : uint8_t { kStretch, kNotLarger, kNotSmaller };
@@ -32,7 +42,8 @@ struct Resize {
   float extrapolation = 0;
   bool exclude_outside = false, antialias = false;
   Ints axes;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("mode", mode, "nearest sample, linear or cubic interpolation");
     v("coordinates", coordinates, "where output samples lie in the input");
     v("nearest", nearest, "which sample is the nearest");
@@ -49,17 +60,22 @@ struct ResizeAxis {
   int64_t in = 1, out = 1;
   double scale = 1, roi_begin = 0, roi_end = 1;
   bool same(const Resize& attributes) const {
-    return in == out && scale == 1 && (attributes.coordinates != Coordinates::kTfCropAndResize || (roi_begin == 0 && roi_end == 1));
+    return in == out && scale == 1 &&
+           (attributes.coordinates != Coordinates::kTfCropAndResize || (roi_begin == 0 && roi_end == 1));
   }
 };
 
 // The axes of a tensor of shape `dims`; the views are null when left out. Errors: kBadShape, kBadValue, kBadAttribute.
-struct ResizeOperands { const TensorView *roi = nullptr, *scales = nullptr, *sizes = nullptr; };
-Status resize_axes(const Resize& attributes, std::span<const int64_t> dims, const ResizeOperands& operands, ResizeAxis* axes);
+struct ResizeOperands {
+  const TensorView *roi = nullptr, *scales = nullptr, *sizes = nullptr;
+};
+Status resize_axes(const Resize& attributes, std::span<const int64_t> dims, const ResizeOperands& operands,
+                   ResizeAxis* axes);
 
 // How many input samples an output sample takes.
 int64_t resize_taps(const Resize& attributes, const ResizeAxis& axis);
-// Output sample i: `taps` indices (inside of the input) and weights. False when it lies outside and gets the extrapolation value.
+// Output sample i: `taps` indices (inside of the input) and weights. False when it lies outside and gets the
+// extrapolation value.
 bool resize_sample(const Resize& attributes, const ResizeAxis& axis, int64_t i, int64_t* index, double* weight);
 
 }  // namespace mica

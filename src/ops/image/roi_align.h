@@ -7,7 +7,8 @@ struct RoiAlign {
   int64_t height = 1, width = 1, sampling = 0;
   float scale = 1;
   bool max = false, half_pixel = true;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("height", height, "rows of the result");
     v("width", width, "columns of the result");
     v("sampling", sampling, "samples of a bin per axis; 0: as many as elements under it");

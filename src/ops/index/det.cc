@@ -17,7 +17,8 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// Gaussian elimination with partial pivoting; `a` is n·n and is overwritten. A NaN anywhere in a pivot's column goes through.
+// Gaussian elimination with partial pivoting; `a` is n·n and is overwritten. A NaN anywhere in a pivot's column goes
+// through.
 double determinant(double* a, int64_t n) {
   double product = 1;
   for (int64_t k = 0; k < n; ++k) {

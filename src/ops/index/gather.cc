@@ -4,7 +4,8 @@ namespace mica {
 namespace {
 
 Result<Shape> gathered(const Shape& data, const Shape& indices, int axis) {
-  MICA_CHECK(data.rank - 1 + indices.rank <= kMaxRank, kLimit, "a tensor of rank {}; at most {} are supported", data.rank - 1 + indices.rank, kMaxRank);
+  MICA_CHECK(data.rank - 1 + indices.rank <= kMaxRank, kLimit, "a tensor of rank {}; at most {} are supported",
+             data.rank - 1 + indices.rank, kMaxRank);
   Shape out = Shape::of_rank(0);
   for (int i = 0; i < axis; ++i) out.push(data[i]);
   for (int i = 0; i < indices.rank; ++i) out.push(indices[i]);
@@ -17,7 +18,9 @@ Status infer(InferScope& scope) {
   Shape out;
   if (scope.shape(0).known()) {
     MICA_TRY(const int axis, normalize_axis(scope.attributes<IndexAxis>().axis, scope.shape(0).rank));
-    if (scope.shape(1).known()) { MICA_TRY(out, gathered(scope.shape(0), scope.shape(1), axis)); }
+    if (scope.shape(1).known()) {
+      MICA_TRY(out, gathered(scope.shape(0), scope.shape(1), axis));
+    }
   }
   scope.out(0, scope.dtype(0), out);
   return {};
@@ -36,7 +39,8 @@ Status reference(RunScope& scope) {
   to.rank = from.rank = data.rank - 1;
   for (int i = 0, k = 0; i < data.rank; ++i) {
     if (i == axis) continue;
-    const auto a = static_cast<size_t>(i), b = static_cast<size_t>(k++), c = static_cast<size_t>(i < axis ? i : i - 1 + indices.rank);
+    const auto a = static_cast<size_t>(i), b = static_cast<size_t>(k++),
+               c = static_cast<size_t>(i < axis ? i : i - 1 + indices.rank);
     from.dims[b] = data.dims[a];
     from.strides[b] = data.strides[a];
     to.dims[b] = data.dims[a];

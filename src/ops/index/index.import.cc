@@ -19,12 +19,15 @@ MICA_DECLARE_OP(det);
 namespace {
 
 Values unique(const SourceNode& node, Builder& build) {
-  const Unique attributes{.axis = node.integer("axis", 0), .flat = !node.has("axis"), .sorted = node.integer("sorted", 1) != 0};
+  const Unique attributes{
+      .axis = node.integer("axis", 0), .flat = !node.has("axis"), .sorted = node.integer("sorted", 1) != 0};
   return build.add(op_unique, attributes, {node.input(0)}, node.outputs());
 }
 
 Values top_k(const SourceNode& node, Builder& build) {
-  const TopK attributes{.axis = node.integer("axis", -1), .largest = node.integer("largest", 1) != 0, .sorted = node.integer("sorted", 1) != 0};
+  const TopK attributes{.axis = node.integer("axis", -1),
+                        .largest = node.integer("largest", 1) != 0,
+                        .sorted = node.integer("sorted", 1) != 0};
   Value* k = nullptr;
   if (node.version < 10) {
     const int64_t count = node.integer("k");
@@ -36,7 +39,8 @@ Values top_k(const SourceNode& node, Builder& build) {
 }
 
 Values non_max_suppression(const SourceNode& node, Builder& build) {
-  return build.add(op_non_max_suppression, NonMaxSuppression{.center = node.integer("center_point_box", 0) != 0}, node.inputs);
+  return build.add(op_non_max_suppression, NonMaxSuppression{.center = node.integer("center_point_box", 0) != 0},
+                   node.inputs);
 }
 
 }  // namespace
@@ -47,8 +51,8 @@ MICA_SPELLINGS(index, {Format::kOnnx, "", "Gather", 1, kLatest, direct<op_gather
                {Format::kOnnx, "", "Scatter", 9, kLatest, direct<op_scatter_elements>},
                {Format::kOnnx, "", "ScatterElements", 11, kLatest, direct<op_scatter_elements>},
                {Format::kOnnx, "", "ScatterND", 11, kLatest, direct<op_scatter_nd>},
-               {Format::kOnnx, "", "NonZero", 9, kLatest, direct<op_non_zero>}, {Format::kOnnx, "", "Unique", 11, kLatest, unique},
-               {Format::kOnnx, "", "TopK", 1, kLatest, top_k},
+               {Format::kOnnx, "", "NonZero", 9, kLatest, direct<op_non_zero>},
+               {Format::kOnnx, "", "Unique", 11, kLatest, unique}, {Format::kOnnx, "", "TopK", 1, kLatest, top_k},
                {Format::kOnnx, "", "NonMaxSuppression", 10, kLatest, non_max_suppression},
                {Format::kOnnx, "", "Det", 11, kLatest, direct<op_det>});
 

@@ -15,7 +15,9 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-struct Box { float y0, x0, y1, x1; };
+struct Box {
+  float y0, x0, y1, x1;
+};
 
 Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
   float v[4];
@@ -27,7 +29,8 @@ Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
   return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
 }
 
-// Whether the boxes' intersection over union is above the limit. In f32, as the models that were trained with it saw it.
+// Whether the boxes' intersection over union is above the limit. In f32, as the models that were trained with it saw
+// it.
 bool overlaps(const Box& a, const Box& b, float limit) {
   const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0), width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   if (!(height > 0) || !(width > 0)) return false;
@@ -45,13 +48,17 @@ struct Limits {
 
 Result<Limits> read_limits(const RunScope& scope) {
   Limits limits;
-  if (scope.has(2)) { MICA_TRY(limits.most, read_int(scope.in(2), "max_output_boxes_per_class")); }
+  if (scope.has(2)) {
+    MICA_TRY(limits.most, read_int(scope.in(2), "max_output_boxes_per_class"));
+  }
   if (scope.has(3)) {
     MICA_TRY(const double overlap, read_number(scope.in(3), "iou_threshold"));
     MICA_CHECK(overlap >= 0 && overlap <= 1, kBadValue, "iou_threshold {} is outside [0, 1]", overlap);
     limits.overlap = static_cast<float>(overlap);
   }
-  if (scope.has(4)) { MICA_TRY(limits.score, read_number(scope.in(4), "score_threshold")); }
+  if (scope.has(4)) {
+    MICA_TRY(limits.score, read_number(scope.in(4), "score_threshold"));
+  }
   limits.has_score = scope.has(4);
   return limits;
 }
@@ -61,7 +68,8 @@ int64_t choose(const Limits& limits, const Box* boxes, const double* scores, int
   int64_t candidates = 0, chosen = 0;
   for (int64_t i = 0; i < count; ++i)
     if (scores[i] == scores[i] && (!limits.has_score || scores[i] > limits.score)) order[candidates++] = i;
-  std::sort(order, order + candidates, [&](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  std::sort(order, order + candidates,
+            [&](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
   for (int64_t c = 0; c < candidates && chosen < limits.most; ++c) {
     bool free = true;
     for (int64_t k = 0; k < chosen && free; ++k) free = !overlaps(boxes[order[c]], boxes[order[k]], limits.overlap);
@@ -72,8 +80,11 @@ int64_t choose(const Limits& limits, const Box* boxes, const double* scores, int
 
 Status reference(RunScope& scope) {
   const TensorView &boxes = scope.in(0), &scores = scope.in(1);
-  MICA_CHECK(boxes.rank == 3 && boxes.dim(2) == 4 && scores.rank == 3, kBadShape, "non_max_suppression needs boxes [batch, boxes, 4] and scores [batch, classes, boxes]");
-  MICA_CHECK(scores.dim(0) == boxes.dim(0) && scores.dim(2) == boxes.dim(1), kBadShape, "boxes of [{}, {}] with scores of [{}, {}, {}]", boxes.dim(0), boxes.dim(1), scores.dim(0), scores.dim(1), scores.dim(2));
+  MICA_CHECK(boxes.rank == 3 && boxes.dim(2) == 4 && scores.rank == 3, kBadShape,
+             "non_max_suppression needs boxes [batch, boxes, 4] and scores [batch, classes, boxes]");
+  MICA_CHECK(scores.dim(0) == boxes.dim(0) && scores.dim(2) == boxes.dim(1), kBadShape,
+             "boxes of [{}, {}] with scores of [{}, {}, {}]", boxes.dim(0), boxes.dim(1), scores.dim(0), scores.dim(1),
+             scores.dim(2));
   MICA_TRY(const Limits limits, read_limits(scope));
   const int64_t batches = boxes.dim(0), classes = scores.dim(1), count = boxes.dim(1);
   MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(count) * (sizeof(Box) + sizeof(double) + sizeof(int64_t))));
@@ -104,11 +115,12 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(non_max_suppression) = {.name = "non_max_suppression",
-                                .doc = "Per class, boxes by falling score that do not overlap a better one: [selected, (batch, class, box)]",
-                                .inputs = {2, 5},
-                                .attributes = attr_class<NonMaxSuppression>(),
-                                .infer = infer,
-                                .reference = reference};
+MICA_OP(non_max_suppression) = {
+    .name = "non_max_suppression",
+    .doc = "Per class, boxes by falling score that do not overlap a better one: [selected, (batch, class, box)]",
+    .inputs = {2, 5},
+    .attributes = attr_class<NonMaxSuppression>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

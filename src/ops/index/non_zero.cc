@@ -5,7 +5,8 @@ namespace {
 
 Status infer(InferScope& scope) {
   const Shape& in = scope.shape(0);
-  scope.out(0, DType::kI64, Shape{in.known() ? Dim(in.rank) : scope.dims().fresh("rank"), scope.dims().fresh("non_zero")});
+  scope.out(0, DType::kI64,
+            Shape{in.known() ? Dim(in.rank) : scope.dims().fresh("rank"), scope.dims().fresh("non_zero")});
   return {};
 }
 

@@ -19,7 +19,9 @@ inline int compare_elements(DType dtype, const void* a, const void* b) {
   }
   if (is_float(dtype)) return compare_numbers(load_number(dtype, a), load_number(dtype, b));
   const int64_t x = load_int(dtype, a), y = load_int(dtype, b);
-  if (kind_of(dtype) == NumberKind::kUnsigned) return (static_cast<uint64_t>(x) > static_cast<uint64_t>(y)) - (static_cast<uint64_t>(x) < static_cast<uint64_t>(y));
+  if (kind_of(dtype) == NumberKind::kUnsigned)
+    return (static_cast<uint64_t>(x) > static_cast<uint64_t>(y)) -
+           (static_cast<uint64_t>(x) < static_cast<uint64_t>(y));
   return (x > y) - (x < y);
 }
 

@@ -14,19 +14,24 @@ constexpr std::span<const std::string_view> names_of(Reduction) { return kReduct
 struct Scatter {
   int64_t axis = 0;
   Reduction reduction = Reduction::kNone;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("axis", axis, "the axis that is indexed");
     v("reduction", reduction, "what is stored where an element stands already");
   }
 };
 struct ScatterNd {
   Reduction reduction = Reduction::kNone;
-  template <class V> void visit(V&& v) { v("reduction", reduction, "what is stored where an element stands already"); }
+  template <class V>
+  void visit(V&& v) {
+    v("reduction", reduction, "what is stored where an element stands already");
+  }
 };
 
 inline Status check_reduction(Reduction reduction, DType dtype) {
   const bool number = is_float(dtype) || is_integer(dtype) || dtype == DType::kBool;
-  MICA_CHECK(reduction == Reduction::kNone || (number && !is_sub_byte(dtype)), kBadType, "a reducing scatter of {}", name_of(dtype));
+  MICA_CHECK(reduction == Reduction::kNone || (number && !is_sub_byte(dtype)), kBadType, "a reducing scatter of {}",
+             name_of(dtype));
   return {};
 }
 
@@ -37,7 +42,11 @@ inline void scatter_one(Reduction reduction, DType dtype, void* to, const void* 
   } else if (is_float(dtype)) {
     const double a = load_number(dtype, to), b = load_number(dtype, from);
     const double lower = std::isnan(a) || a < b ? a : b, higher = std::isnan(a) || a > b ? a : b;
-    store_number(dtype, to, reduction == Reduction::kAdd ? a + b : reduction == Reduction::kMul ? a * b : reduction == Reduction::kMin ? lower : higher);
+    store_number(dtype, to,
+                 reduction == Reduction::kAdd   ? a + b
+                 : reduction == Reduction::kMul ? a * b
+                 : reduction == Reduction::kMin ? lower
+                                                : higher);
   } else {
     const int64_t a = load_int(dtype, to), b = load_int(dtype, from);
     const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
@@ -46,7 +55,10 @@ inline void scatter_one(Reduction reduction, DType dtype, void* to, const void* 
       store_int(dtype, to, reduction == Reduction::kAdd || reduction == Reduction::kMax ? a | b : a & b);
       return;
     }
-    const uint64_t result = reduction == Reduction::kAdd ? ua + ub : reduction == Reduction::kMul ? ua * ub : (reduction == Reduction::kMin) == less ? ua : ub;
+    const uint64_t result = reduction == Reduction::kAdd             ? ua + ub
+                            : reduction == Reduction::kMul           ? ua * ub
+                            : (reduction == Reduction::kMin) == less ? ua
+                                                                     : ub;
     store_int(dtype, to, static_cast<int64_t>(result));
   }
 }

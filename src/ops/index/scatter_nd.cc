@@ -12,7 +12,10 @@ Status infer(InferScope& scope) {
 
 // Stores a slice of `from` in `to`.
 void scatter_slice(Reduction reduction, const TensorView& from, const TensorView& to) {
-  if (reduction == Reduction::kNone) { copy_elements(from, to); return; }
+  if (reduction == Reduction::kNone) {
+    copy_elements(from, to);
+    return;
+  }
   if (from.empty()) return;
   int64_t at[kMaxRank] = {};
   do scatter_one(reduction, to.dtype, element_at(to, at), element_at(from, at));
@@ -20,14 +23,17 @@ void scatter_slice(Reduction reduction, const TensorView& from, const TensorView
 }
 
 Status check_shapes(const TensorView& data, const TensorView& indices, const TensorView& updates) {
-  MICA_CHECK(data.rank >= 1 && indices.rank >= 1, kBadRank, "data has rank {}, indices {}; both need 1 or more", data.rank, indices.rank);
+  MICA_CHECK(data.rank >= 1 && indices.rank >= 1, kBadRank, "data has rank {}, indices {}; both need 1 or more",
+             data.rank, indices.rank);
   const int64_t tuple = indices.dim(indices.rank - 1);
   MICA_CHECK(tuple >= 0 && tuple <= data.rank, kBadShape, "index tuples of {} for rank {}", tuple, data.rank);
   const int outer = indices.rank - 1, inner = data.rank - static_cast<int>(tuple);
-  MICA_CHECK(updates.rank == outer + inner, kBadShape, "updates have rank {}, expected {}", updates.rank, outer + inner);
+  MICA_CHECK(updates.rank == outer + inner, kBadShape, "updates have rank {}, expected {}", updates.rank,
+             outer + inner);
   for (int i = 0; i < updates.rank; ++i) {
     const int64_t want = i < outer ? indices.dim(i) : data.dim(static_cast<int>(tuple) + i - outer);
-    MICA_CHECK(updates.dim(i) == want, kBadShape, "dimension {} of the updates is {}, expected {}", i, updates.dim(i), want);
+    MICA_CHECK(updates.dim(i) == want, kBadShape, "dimension {} of the updates is {}, expected {}", i, updates.dim(i),
+               want);
   }
   return {};
 }
@@ -57,7 +63,8 @@ Status reference(RunScope& scope) {
     for (int i = 0; i < outer; ++i) source += at[i] * updates.stride(i);
     for (int k = 0; k < tuple; ++k) {
       at[outer] = k;
-      MICA_TRY(const int64_t index, checked_index(load_int(indices.dtype, element_at(indices, at)), out.dim(k), "index"));
+      MICA_TRY(const int64_t index,
+               checked_index(load_int(indices.dtype, element_at(indices, at)), out.dim(k), "index"));
       target += index * out.stride(k);
     }
     at[outer] = 0;

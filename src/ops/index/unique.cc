@@ -31,7 +31,8 @@ struct Items {
   int compare(int64_t a, int64_t b) const {
     const Elements elements(view);
     for (int64_t j = 0; j < size; ++j)
-      if (const int c = compare_elements(view.dtype, elements.address(a * size + j), elements.address(b * size + j))) return c;
+      if (const int c = compare_elements(view.dtype, elements.address(a * size + j), elements.address(b * size + j)))
+        return c;
     return 0;
   }
 };
@@ -43,9 +44,11 @@ Result<Items> items_of(RunScope& scope, const Unique& attributes, int& axis) {
   if (attributes.flat) return Items{in, in.count(), 1};
   MICA_TRY(axis, normalize_axis(attributes.axis, in.rank));
   Ints order{axis};
-  for (int i = 0; i < in.rank; ++i) if (i != axis) order.push(i);
+  for (int i = 0; i < in.rank; ++i)
+    if (i != axis) order.push(i);
   Items items{permute_axes(in, order.span()), in.dim(axis), 1};
-  for (int i = 0; i < in.rank; ++i) if (i != axis) items.size *= in.dim(i);
+  for (int i = 0; i < in.rank; ++i)
+    if (i != axis) items.size *= in.dim(i);
   return items;
 }
 
@@ -60,7 +63,10 @@ int64_t group_items(const Items& items, bool sorted, const Groups& into, int64_t
   int64_t *order = scratch, *rank = scratch + items.count;
   const int64_t n = items.count;
   for (int64_t i = 0; i < n; ++i) order[i] = i;
-  std::sort(order, order + n, [&](int64_t a, int64_t b) { const int c = items.compare(a, b); return c ? c < 0 : a < b; });
+  std::sort(order, order + n, [&](int64_t a, int64_t b) {
+    const int c = items.compare(a, b);
+    return c ? c < 0 : a < b;
+  });
   int64_t groups = 0;
   for (int64_t i = 0; i < n; ++i) {
     if (i == 0 || items.compare(order[i - 1], order[i]) != 0) {
@@ -74,10 +80,14 @@ int64_t group_items(const Items& items, bool sorted, const Groups& into, int64_t
   // Renumber by first occurrence: walk the items and number each group when it comes up.
   std::fill(rank, rank + n, -1);
   int64_t next = 0;
-  for (int64_t i = 0; i < n; ++i) if (rank[group[i]] < 0) rank[group[i]] = next++;
+  for (int64_t i = 0; i < n; ++i)
+    if (rank[group[i]] < 0) rank[group[i]] = next++;
   for (int64_t i = 0; i < n; ++i) group[i] = rank[group[i]];
   std::fill(count, count + groups, 0);
-  for (int64_t i = n; i-- > 0;) { first[group[i]] = i; ++count[group[i]]; }
+  for (int64_t i = n; i-- > 0;) {
+    first[group[i]] = i;
+    ++count[group[i]];
+  }
   return groups;
 }
 
@@ -116,11 +126,12 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(unique) = {.name = "unique",
-                   .doc = "The different elements (or slices), where each occurs first, which one each item is, and how often",
-                   .outputs = {1, 4},
-                   .attributes = attr_class<Unique>(),
-                   .infer = infer,
-                   .reference = reference};
+MICA_OP(unique) = {
+    .name = "unique",
+    .doc = "The different elements (or slices), where each occurs first, which one each item is, and how often",
+    .outputs = {1, 4},
+    .attributes = attr_class<Unique>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

@@ -12,7 +12,8 @@ constexpr std::span<const std::string_view> names_of(BlockOrder) { return kBlock
 struct BlockMove {
   int64_t block = 1;
   BlockOrder order = BlockOrder::kDcr;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("block", block, "the side of the square blocks");
     v("order", order, "which part of a deep channel varies fastest");
   }
@@ -28,15 +29,20 @@ inline TensorView deep_blocks(const TensorView& deep, const BlockMove& attribute
   TensorView out = deep;
   out.rank = 6;
   out.dims = {deep.dim(0), b, b, channels, deep.dim(2), deep.dim(3)};
-  out.strides = {deep.stride(0), dcr ? b * channels * step : b * step, dcr ? channels * step : step, dcr ? step : b * b * step,
-                 deep.stride(2), deep.stride(3)};
+  out.strides = {deep.stride(0),
+                 dcr ? b * channels * step : b * step,
+                 dcr ? channels * step : step,
+                 dcr ? step : b * b * step,
+                 deep.stride(2),
+                 deep.stride(3)};
   return out;
 }
 inline TensorView wide_blocks(const TensorView& wide, int64_t b) {
   TensorView out = wide;
   out.rank = 6;
   out.dims = {wide.dim(0), b, b, wide.dim(1), wide.dim(2) / b, wide.dim(3) / b};
-  out.strides = {wide.stride(0), wide.stride(2), wide.stride(3), wide.stride(1), wide.stride(2) * b, wide.stride(3) * b};
+  out.strides = {wide.stride(0), wide.stride(2),     wide.stride(3),
+                 wide.stride(1), wide.stride(2) * b, wide.stride(3) * b};
   return out;
 }
 
@@ -47,7 +53,8 @@ inline Result<Shape> block_shape(const Shape& in, const BlockMove& attributes, b
   MICA_CHECK(in.rank == 4, kBadRank, "depth to space and back need rank 4, not {}", in.rank);
   for (int i = to_deep ? 2 : 1; i < (to_deep ? 4 : 2); ++i) {
     const int64_t by = to_deep ? b : b * b;
-    MICA_CHECK(!in[i].is_fixed() || in[i].value() % by == 0, kBadShape, "dimension {} of {} does not divide by {}", i, in[i].value(), by);
+    MICA_CHECK(!in[i].is_fixed() || in[i].value() % by == 0, kBadShape, "dimension {} of {} does not divide by {}", i,
+               in[i].value(), by);
   }
   if (to_deep) return Shape{in[0], dims.mul(in[1], b * b), dims.floor_div(in[2], b), dims.floor_div(in[3], b)};
   return Shape{in[0], dims.floor_div(in[1], b * b), dims.mul(in[2], b), dims.mul(in[3], b)};
@@ -55,7 +62,9 @@ inline Result<Shape> block_shape(const Shape& in, const BlockMove& attributes, b
 
 inline Status infer_blocks(InferScope& scope, bool to_deep) {
   Shape out;
-  if (scope.shape(0).known()) { MICA_TRY(out, block_shape(scope.shape(0), scope.attributes<BlockMove>(), to_deep, scope.dims())); }
+  if (scope.shape(0).known()) {
+    MICA_TRY(out, block_shape(scope.shape(0), scope.attributes<BlockMove>(), to_deep, scope.dims()));
+  }
   scope.out(0, scope.dtype(0), out);
   return {};
 }
@@ -67,8 +76,10 @@ inline Status move_blocks(RunScope& scope, bool to_deep) {
   MICA_TRY_STATUS(allocate_output(scope, 0, shape, dims));
   MICA_TRY(const TensorView from, wide_input(scope, 0));
   MICA_TRY(const TensorView to, wide_output(scope, 0));
-  if (to_deep) copy_elements(wide_blocks(from, attributes.block), deep_blocks(to, attributes));
-  else copy_elements(deep_blocks(from, attributes), wide_blocks(to, attributes.block));
+  if (to_deep)
+    copy_elements(wide_blocks(from, attributes.block), deep_blocks(to, attributes));
+  else
+    copy_elements(deep_blocks(from, attributes), wide_blocks(to, attributes.block));
   finish_output(scope, 0, to);
   return {};
 }

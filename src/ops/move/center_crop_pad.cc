@@ -7,7 +7,8 @@ namespace {
 
 Result<Ints> axes_for(const CenterCropPad& attributes, int rank) {
   Ints axes = attributes.axes;
-  if (axes.empty()) for (int i = 0; i < rank; ++i) axes.push(i);
+  if (axes.empty())
+    for (int i = 0; i < rank; ++i) axes.push(i);
   MICA_TRY_STATUS(normalize_axes(axes, rank));
   return axes;
 }
@@ -18,8 +19,10 @@ Status infer(InferScope& scope) {
     MICA_TRY(const Ints axes, axes_for(scope.attributes<CenterCropPad>(), out.rank));
     std::span<const Dim> sizes;
     const bool known = scope.known_dims(1, sizes);
-    MICA_CHECK(!known || sizes.size() == axes.size(), kBadShape, "center_crop_pad lists {} sizes for {} axes", sizes.size(), axes.size());
-    for (size_t i = 0; i < axes.size(); ++i) out[static_cast<int>(axes[i])] = known ? sizes[i] : scope.dims().fresh("crop");
+    MICA_CHECK(!known || sizes.size() == axes.size(), kBadShape, "center_crop_pad lists {} sizes for {} axes",
+               sizes.size(), axes.size());
+    for (size_t i = 0; i < axes.size(); ++i)
+      out[static_cast<int>(axes[i])] = known ? sizes[i] : scope.dims().fresh("crop");
   }
   scope.out(0, scope.dtype(0), out);
   return {};
@@ -29,7 +32,8 @@ Status reference(RunScope& scope) {
   MICA_TRY(TensorView from, wide_input(scope, 0));
   MICA_TRY(const Ints axes, axes_for(scope.attributes<CenterCropPad>(), from.rank));
   MICA_TRY(const Ints sizes, read_ints(scope.in(1), "shape"));
-  MICA_CHECK(sizes.size() == axes.size(), kBadShape, "center_crop_pad lists {} sizes for {} axes", sizes.size(), axes.size());
+  MICA_CHECK(sizes.size() == axes.size(), kBadShape, "center_crop_pad lists {} sizes for {} axes", sizes.size(),
+             axes.size());
   Shape shape = from.to_shape();
   for (size_t i = 0; i < axes.size(); ++i) shape[static_cast<int>(axes[i])] = sizes[i];
   MICA_TRY_STATUS(allocate_output(scope, 0, shape, DimTable()));

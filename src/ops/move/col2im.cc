@@ -10,11 +10,16 @@ Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_rank(scope, 0, 3, 3));
   MICA_TRY(const Shape image, shape_operand(scope, 1, "image"));
   MICA_TRY(const Shape block, shape_operand(scope, 2, "block"));
-  if (!in.known() || !image.known()) { scope.out(0, scope.dtype(0), Shape()); return {}; }
+  if (!in.known() || !image.known()) {
+    scope.out(0, scope.dtype(0), Shape());
+    return {};
+  }
   MICA_CHECK(image.rank + 2 <= kMaxRank, kLimit, "an image of rank {}", image.rank);
-  MICA_CHECK(!block.known() || block.rank == image.rank, kBadShape, "an image of rank {} with blocks of rank {}", image.rank, block.rank);
+  MICA_CHECK(!block.known() || block.rank == image.rank, kBadShape, "an image of rank {} with blocks of rank {}",
+             image.rank, block.rank);
   std::span<const Dim> known;
-  Shape out{in[0], scope.known_dims(2, known) ? scope.dims().floor_div(in[1], scope.dims().product(known)) : scope.dims().fresh("channels")};
+  Shape out{in[0], scope.known_dims(2, known) ? scope.dims().floor_div(in[1], scope.dims().product(known))
+                                              : scope.dims().fresh("channels")};
   for (Dim d : image.span()) out.push(d);
   scope.out(0, scope.dtype(0), out);
   return {};
@@ -30,7 +35,8 @@ Result<Geometry> geometry_of(const RunScope& scope) {
   const auto& attributes = scope.attributes<Col2Im>();
   MICA_TRY(const Ints image, read_ints(scope.in(1), "image shape"));
   MICA_TRY(const Ints block, read_ints(scope.in(2), "block shape"));
-  MICA_CHECK(image.size() == block.size() && image.size() + 2 <= static_cast<size_t>(kMaxRank), kBadShape, "an image of rank {} with blocks of rank {}", image.size(), block.size());
+  MICA_CHECK(image.size() == block.size() && image.size() + 2 <= static_cast<size_t>(kMaxRank), kBadShape,
+             "an image of rank {} with blocks of rank {}", image.size(), block.size());
   constexpr int64_t kMax = int64_t{1} << 31;
   Geometry g;
   g.rank = static_cast<int>(image.size());
@@ -41,12 +47,15 @@ Result<Geometry> geometry_of(const RunScope& scope) {
     g.dilation[i] = attributes.dilations.get(i, 1);
     g.begin[i] = attributes.pads.get(i, 0);
     const int64_t end = attributes.pads.get(i + image.size(), 0);
-    for (int64_t n : {g.image[i], g.block[i], g.stride[i], g.dilation[i]}) MICA_CHECK(n >= 1 && n < kMax, kBadValue, "col2im with a size of {}", n);
-    MICA_CHECK(g.begin[i] >= 0 && g.begin[i] < kMax && end >= 0 && end < kMax, kBadAttribute, "col2im with a pad of {}", g.begin[i]);
+    for (int64_t n : {g.image[i], g.block[i], g.stride[i], g.dilation[i]})
+      MICA_CHECK(n >= 1 && n < kMax, kBadValue, "col2im with a size of {}", n);
+    MICA_CHECK(g.begin[i] >= 0 && g.begin[i] < kMax && end >= 0 && end < kMax, kBadAttribute, "col2im with a pad of {}",
+               g.begin[i]);
     const int64_t room = g.image[i] + g.begin[i] + end - g.dilation[i] * (g.block[i] - 1) - 1;
     MICA_CHECK(room >= 0, kBadShape, "blocks of {} do not fit into an image of {}", g.block[i], g.image[i]);
     g.steps[i] = room / g.stride[i] + 1;
-    const bool fits = !__builtin_mul_overflow(g.block_size, g.block[i], &g.block_size) && !__builtin_mul_overflow(g.places, g.steps[i], &g.places);
+    const bool fits = !__builtin_mul_overflow(g.block_size, g.block[i], &g.block_size) &&
+                      !__builtin_mul_overflow(g.places, g.steps[i], &g.places);
     MICA_CHECK(fits, kBadShape, "col2im overflows");
   }
   return g;
@@ -78,8 +87,10 @@ Status reference(RunScope& scope) {
   MICA_CHECK(in.rank == 3, kBadRank, "col2im needs rank 3, not {}", in.rank);
   MICA_CHECK(is_float(in.dtype) || !is_sub_byte(in.dtype), kBadType, "col2im of {}", name_of(in.dtype));
   MICA_TRY(const Geometry g, geometry_of(scope));
-  MICA_CHECK(in.dim(1) % g.block_size == 0, kBadShape, "{} rows do not divide into blocks of {}", in.dim(1), g.block_size);
-  MICA_CHECK(in.dim(2) == g.places, kBadShape, "the image has {} places for blocks, the input {} columns", g.places, in.dim(2));
+  MICA_CHECK(in.dim(1) % g.block_size == 0, kBadShape, "{} rows do not divide into blocks of {}", in.dim(1),
+             g.block_size);
+  MICA_CHECK(in.dim(2) == g.places, kBadShape, "the image has {} places for blocks, the input {} columns", g.places,
+             in.dim(2));
   const int64_t channels = in.dim(1) / g.block_size;
   Shape shape{in.dim(0), channels};
   DimTable dims;
@@ -100,11 +111,12 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(col2im) = {.name = "col2im",
-                   .doc = "Adds the columns of [N, C*block, L] into images of the shape in input 1 (the inverse gather of im2col)",
-                   .inputs = {3, 3},
-                   .attributes = attr_class<Col2Im>(),
-                   .infer = infer,
-                   .reference = reference};
+MICA_OP(col2im) = {
+    .name = "col2im",
+    .doc = "Adds the columns of [N, C*block, L] into images of the shape in input 1 (the inverse gather of im2col)",
+    .inputs = {3, 3},
+    .attributes = attr_class<Col2Im>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

@@ -14,7 +14,8 @@ Status infer(InferScope& scope) {
     const TensorView* condition = scope.in(1).constant;
     if (condition && !attributes.flat && scope.shape(0)[axis].is_fixed()) {
       int64_t count = 0;
-      for (int64_t i = 0; i < condition->count() && i < scope.shape(0)[axis].value(); ++i) count += Elements(*condition).integer(i) != 0;
+      for (int64_t i = 0; i < condition->count() && i < scope.shape(0)[axis].value(); ++i)
+        count += Elements(*condition).integer(i) != 0;
       out[axis] = count;
     } else {
       out[axis] = scope.dims().fresh("compress");

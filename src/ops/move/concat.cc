@@ -9,7 +9,10 @@ namespace {
 Status join(Shape& a, const Shape& b, int axis, DimTable& dims) {
   MICA_CHECK(a.rank == b.rank, kBadRank, "inputs of concat have ranks {} and {}", a.rank, b.rank);
   for (int i = 0; i < a.rank; ++i) {
-    if (i == axis) { a[i] = dims.add(a[i], b[i]); continue; }
+    if (i == axis) {
+      a[i] = dims.add(a[i], b[i]);
+      continue;
+    }
     MICA_TRY(a[i], same_dim(a[i], b[i], "dims beside the axis of concat"));
   }
   return {};
@@ -26,7 +29,8 @@ Status infer(InferScope& scope) {
   if (known) {
     out = scope.shape(0);
     MICA_TRY(const int axis, normalize_axis(scope.attributes<Concat>().axis, out.rank));
-    for (int i = 1; i < static_cast<int>(scope.inputs.size()); ++i) MICA_TRY_STATUS(join(out, scope.shape(i), axis, scope.dims()));
+    for (int i = 1; i < static_cast<int>(scope.inputs.size()); ++i)
+      MICA_TRY_STATUS(join(out, scope.shape(i), axis, scope.dims()));
   }
   scope.out(0, scope.dtype(0), out);
   return {};
@@ -36,7 +40,8 @@ Status reference(RunScope& scope) {
   DimTable dims;
   Shape shape = scope.in(0).to_shape();
   MICA_TRY(const int axis, normalize_axis(scope.attributes<Concat>().axis, shape.rank));
-  for (int i = 1; i < static_cast<int>(scope.inputs.size()); ++i) MICA_TRY_STATUS(join(shape, scope.in(i).to_shape(), axis, dims));
+  for (int i = 1; i < static_cast<int>(scope.inputs.size()); ++i)
+    MICA_TRY_STATUS(join(shape, scope.in(i).to_shape(), axis, dims));
   MICA_TRY_STATUS(allocate_output(scope, 0, shape, dims));
   MICA_TRY(const TensorView to, wide_output(scope, 0));
   int64_t at = 0;

@@ -5,7 +5,10 @@ namespace mica {
 
 struct Concat {
   int64_t axis = 0;
-  template <class V> void visit(V&& v) { v("axis", axis, "the axis that grows"); }
+  template <class V>
+  void visit(V&& v) {
+    v("axis", axis, "the axis that grows");
+  }
 };
 
 }  // namespace mica

@@ -14,7 +14,8 @@ Value* texts(Builder& build, const std::vector<std::string>& list, bool scalar) 
 Values constant(const SourceNode& node, Builder& build) {
   const auto given = [&](std::string_view key) { return node.has(key); };
   int forms = 0;
-  for (std::string_view key : {"value", "sparse_value", "value_int", "value_ints", "value_float", "value_floats", "value_string", "value_strings"})
+  for (std::string_view key : {"value", "sparse_value", "value_int", "value_ints", "value_float", "value_floats",
+                               "value_string", "value_strings"})
     forms += given(key);
   if (forms != 1) fail(Code::kBadAttribute, "Constant needs exactly one value, given {}", forms);
   if (given("value")) return {build.graph().add_constant(node.tensor("value"))};

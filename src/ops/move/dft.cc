@@ -5,7 +5,10 @@
 namespace mica {
 namespace {
 
-struct Lengths { Dim signal, out; int64_t parts; };
+struct Lengths {
+  Dim signal, out;
+  int64_t parts;
+};
 Lengths lengths_of(const Dft& attributes, Dim have, const Dim* wanted, DimTable& dims) {
   const bool back = attributes.inverse && attributes.onesided;
   const Dim n = wanted ? *wanted : back ? dims.mul(dims.sub(have, 1), 2) : have;
@@ -17,7 +20,10 @@ Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_float(scope, 0));
   Shape out = scope.shape(0);
   Ints axis;
-  if (!out.known()) { scope.out(0, scope.dtype(0), out); return {}; }
+  if (!out.known()) {
+    scope.out(0, scope.dtype(0), out);
+    return {};
+  }
   const auto& attributes = scope.attributes<Dft>();
   if (scope.has(2) && !scope.ints(2, axis)) {
     for (int i = 0; i + 1 < out.rank; ++i) out[i] = scope.dims().fresh("dft");
@@ -26,7 +32,8 @@ Status infer(InferScope& scope) {
     return {};
   }
   MICA_TRY(const int at, normalize_axis(axis.get(0, -2), out.rank));
-  MICA_CHECK(at + 1 < out.rank, kBadAttribute, "the last axis holds real and imaginary parts and cannot be transformed");
+  MICA_CHECK(at + 1 < out.rank, kBadAttribute,
+             "the last axis holds real and imaginary parts and cannot be transformed");
   std::span<const Dim> list;
   const bool known = scope.has(1) && scope.known_dims(1, list) && list.size() == 1;
   const Dim wanted = known ? list[0] : scope.has(1) ? scope.dims().fresh("dft") : Dim(0);
@@ -37,7 +44,8 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// One line of the signal: cut or padded with zeros to the line's length n; the second half of a one-sided spectrum is the mirrored conjugate.
+// One line of the signal: cut or padded with zeros to the line's length n; the second half of a one-sided spectrum is
+// the mirrored conjugate.
 void load_line(const TensorView& in, int axis, int64_t* at, bool mirrored, std::span<move::Complex> line) {
   const auto n = static_cast<int64_t>(line.size());
   const int last = in.rank - 1;
@@ -73,14 +81,19 @@ Status reference(RunScope& scope) {
   const TensorView& in = scope.in(0);
   MICA_CHECK(in.rank >= 2, kBadRank, "dft needs a signal axis and one of real and imaginary parts");
   int64_t axis_operand = -2;
-  if (scope.has(2)) { MICA_TRY(axis_operand, read_int(scope.in(2), "axis")); }
+  if (scope.has(2)) {
+    MICA_TRY(axis_operand, read_int(scope.in(2), "axis"));
+  }
   MICA_TRY(const int axis, normalize_axis(axis_operand, in.rank));
   const int last = in.rank - 1;
   MICA_CHECK(axis != last, kBadAttribute, "the last axis holds real and imaginary parts and cannot be transformed");
-  MICA_CHECK(in.dim(last) == 1 || in.dim(last) == 2, kBadShape, "the last axis has {} elements; 1 (real) or 2 (complex) are possible", in.dim(last));
+  MICA_CHECK(in.dim(last) == 1 || in.dim(last) == 2, kBadShape,
+             "the last axis has {} elements; 1 (real) or 2 (complex) are possible", in.dim(last));
   DimTable dims;
   Dim wanted;
-  if (scope.has(1)) { MICA_TRY(wanted, read_int(scope.in(1), "dft_length")); }
+  if (scope.has(1)) {
+    MICA_TRY(wanted, read_int(scope.in(1), "dft_length"));
+  }
   const Lengths lengths = lengths_of(attributes, in.dim(axis), scope.has(1) ? &wanted : nullptr, dims);
   Shape shape = in.to_shape();
   shape[axis] = lengths.out;

@@ -5,7 +5,10 @@ namespace {
 
 Status infer(InferScope& scope) {
   MICA_TRY(const Shape target, shape_operand(scope, 1, "expand"));
-  if (!target.known() || !scope.shape(0).known()) { scope.out(0, scope.dtype(0), Shape()); return {}; }
+  if (!target.known() || !scope.shape(0).known()) {
+    scope.out(0, scope.dtype(0), Shape());
+    return {};
+  }
   MICA_TRY(const Shape out, broadcast(scope.shape(0), target, scope.dims()));
   scope.out(0, scope.dtype(0), out);
   return {};
@@ -31,7 +34,8 @@ bool view(const RunScope& scope, const TensorView& in, TensorView& out, int) {
 
 Status reference(RunScope& scope) {
   MICA_TRY(const Ints list, read_ints(scope.in(1), "shape"));
-  MICA_CHECK(list.size() <= static_cast<size_t>(kMaxRank), kLimit, "a shape has {} dimensions; at most {} are supported", list.size(), kMaxRank);
+  MICA_CHECK(list.size() <= static_cast<size_t>(kMaxRank), kLimit,
+             "a shape has {} dimensions; at most {} are supported", list.size(), kMaxRank);
   Shape target = Shape::of_rank(0);
   for (int64_t d : list) target.push(d);
   DimTable dims;

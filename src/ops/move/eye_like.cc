@@ -20,8 +20,10 @@ Status reference(RunScope& scope) {
   const int64_t k = scope.attributes<EyeLike>().k, columns = out.dim(1), count = out.count();
   for (int64_t i = 0; i < count; ++i) {
     const bool one = i % columns - i / columns == k;
-    if (is_integer(out.dtype) || out.dtype == DType::kBool) elements.set_integer(i, one);
-    else elements.set_number(i, one ? 1.0 : 0.0);
+    if (is_integer(out.dtype) || out.dtype == DType::kBool)
+      elements.set_integer(i, one);
+    else
+      elements.set_number(i, one ? 1.0 : 0.0);
   }
   return {};
 }

@@ -6,7 +6,8 @@ namespace mica {
 namespace {
 
 Result<Shape> flattened(const Shape& in, int64_t axis, DimTable& dims) {
-  MICA_CHECK(axis >= -in.rank && axis <= in.rank, kBadAttribute, "axis {} is outside [{}, {}]", axis, -in.rank, in.rank);
+  MICA_CHECK(axis >= -in.rank && axis <= in.rank, kBadAttribute, "axis {} is outside [{}, {}]", axis, -in.rank,
+             in.rank);
   const auto split = static_cast<size_t>(axis < 0 ? axis + in.rank : axis);
   return Shape{dims.product(in.span().first(split)), dims.product(in.span().subspan(split))};
 }

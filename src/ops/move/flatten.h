@@ -5,7 +5,10 @@ namespace mica {
 
 struct Flatten {
   int64_t axis = 1;
-  template <class V> void visit(V&& v) { v("axis", axis, "the first axis of the columns"); }
+  template <class V>
+  void visit(V&& v) {
+    v("axis", axis, "the first axis of the columns");
+  }
 };
 
 }  // namespace mica

@@ -6,7 +6,9 @@
 
 namespace mica::move {
 
-struct Complex { double re = 0, im = 0; };
+struct Complex {
+  double re = 0, im = 0;
+};
 
 class Fourier {
  public:
@@ -31,7 +33,10 @@ class Fourier {
  private:
   // Transforms in[0], in[step], … (n of them, n·step = length) into out[0 … n-1].
   void part(const Complex* in, int64_t step, Complex* out, int64_t n) const {
-    if (n == 1) { out[0] = in[0]; return; }
+    if (n == 1) {
+      out[0] = in[0];
+      return;
+    }
     int64_t p = 2;
     while (p * p <= n && n % p != 0) ++p;
     if (n % p != 0) p = n;
@@ -42,7 +47,6 @@ class Fourier {
       for (int64_t q = 0; q < p; ++q) {
         Complex s;
         for (int64_t r = 0; r < p; ++r) {
-
           const Complex w = roots_[(r * ((k + q * m) % n) % n) * step], x = out[k + r * m];
           s.re += x.re * w.re - x.im * w.im;
           s.im += x.re * w.im + x.im * w.re;

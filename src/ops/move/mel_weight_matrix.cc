@@ -14,7 +14,8 @@ Status infer(InferScope& scope) {
   std::span<const Dim> bins, length;
   Dim rows, columns;
   columns = scope.known_dims(0, bins) && bins.size() == 1 ? bins[0] : scope.dims().fresh("mel_bins");
-  rows = scope.known_dims(1, length) && length.size() == 1 ? scope.dims().add(scope.dims().floor_div(length[0], 2), 1) : scope.dims().fresh("spectrum_bins");
+  rows = scope.known_dims(1, length) && length.size() == 1 ? scope.dims().add(scope.dims().floor_div(length[0], 2), 1)
+                                                           : scope.dims().fresh("spectrum_bins");
   scope.out(0, scope.attributes<MelWeightMatrix>().dtype, Shape{rows, columns});
   return {};
 }
@@ -25,7 +26,8 @@ Status reference(RunScope& scope) {
   MICA_TRY(const int64_t rate, read_int(scope.in(2), "sample_rate"));
   MICA_TRY(const double low, read_number(scope.in(3), "lower_edge_hertz"));
   MICA_TRY(const double high, read_number(scope.in(4), "upper_edge_hertz"));
-  MICA_CHECK(bins >= 0 && bins < kMaxBins && length >= 0 && length < kMaxBins && rate > 0, kBadValue, "{} mel bins of a transform of {} at {} Hz", bins, length, rate);
+  MICA_CHECK(bins >= 0 && bins < kMaxBins && length >= 0 && length < kMaxBins && rate > 0, kBadValue,
+             "{} mel bins of a transform of {} at {} Hz", bins, length, rate);
   MICA_CHECK(low >= 0 && high >= low && high < 1e9, kBadValue, "mel bands from {} to {} Hz", low, high);
   const int64_t rows = length / 2 + 1, dims[] = {rows, bins};
   MICA_TRY_STATUS(scope.allocate_output(0, dims));
@@ -45,8 +47,10 @@ Status reference(RunScope& scope) {
   for (int64_t i = 0; i < bins; ++i) {
     const int64_t left = corner(i), centre = corner(i + 1), right = corner(i + 2);
     if (left == centre) set(centre, i, 1);
-    for (int64_t j = left; j <= centre && j < rows && left != centre; ++j) set(j, i, static_cast<double>(j - left) / static_cast<double>(centre - left));
-    for (int64_t j = centre; j < right && j < rows; ++j) set(j, i, static_cast<double>(right - j) / static_cast<double>(right - centre));
+    for (int64_t j = left; j <= centre && j < rows && left != centre; ++j)
+      set(j, i, static_cast<double>(j - left) / static_cast<double>(centre - left));
+    for (int64_t j = centre; j < right && j < rows; ++j)
+      set(j, i, static_cast<double>(right - j) / static_cast<double>(right - centre));
   }
   return {};
 }

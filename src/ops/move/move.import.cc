@@ -32,7 +32,8 @@ Values reshape_attribute(const SourceNode& node, Builder& build) {
 }
 
 Values reshape(const SourceNode& node, Builder& build) {
-  return build.add(op_reshape, Reshape{.allow_zero = node.integer("allowzero", 0) != 0}, {node.input(0), node.input(1)});
+  return build.add(op_reshape, Reshape{.allow_zero = node.integer("allowzero", 0) != 0},
+                   {node.input(0), node.input(1)});
 }
 
 // Axes as an attribute; a missing list means all axes of one element.
@@ -46,7 +47,8 @@ Values unsqueeze_attribute(const SourceNode& node, Builder& build) {
 }
 
 Values concat(const SourceNode& node, Builder& build) {
-  return build.add(op_concat, Concat{.axis = node.version < 4 ? node.integer("axis", 1) : node.integer("axis")}, node.inputs);
+  return build.add(op_concat, Concat{.axis = node.version < 4 ? node.integer("axis", 1) : node.integer("axis")},
+                   node.inputs);
 }
 
 Values split(const SourceNode& node, Builder& build) {
@@ -54,7 +56,8 @@ Values split(const SourceNode& node, Builder& build) {
   if (!sizes && node.version < 13 && node.has("split")) sizes = build.ints(node.ints("split"));
   const int64_t parts = node.version >= 18 ? node.integer("num_outputs", node.outputs()) : node.outputs();
   if (parts < node.outputs()) fail(Code::kBadAttribute, "Split into {} parts has {} outputs", parts, node.outputs());
-  return build.add(op_split, Split{.axis = node.integer("axis", 0), .parts = parts}, {node.input(0), sizes}, node.outputs());
+  return build.add(op_split, Split{.axis = node.integer("axis", 0), .parts = parts}, {node.input(0), sizes},
+                   node.outputs());
 }
 
 Values slice_attributes(const SourceNode& node, Builder& build) {
@@ -76,14 +79,16 @@ Values pad_attributes(const SourceNode& node, Builder& build) {
 }
 
 Values pad(const SourceNode& node, Builder& build) {
-  return build.add(op_pad, Pad{.mode = pad_mode(node)}, {node.input(0), node.input(1), node.optional(2), node.optional(3)});
+  return build.add(op_pad, Pad{.mode = pad_mode(node)},
+                   {node.input(0), node.input(1), node.optional(2), node.optional(3)});
 }
 
 // Opset 1 repeats along one axis only.
 Values tile_axis(const SourceNode& node, Builder& build) {
   const Shape& shape = node.input(0)->type.shape;
   const auto tiles = node.constant_ints(1), axis = node.constant_ints(2);
-  if (!shape.known() || tiles.size() != 1 || axis.size() != 1) fail(Code::kUnsupportedOperator, "Tile of opset 1 needs a known rank and one axis");
+  if (!shape.known() || tiles.size() != 1 || axis.size() != 1)
+    fail(Code::kUnsupportedOperator, "Tile of opset 1 needs a known rank and one axis");
   std::vector<int64_t> repeats(static_cast<size_t>(shape.rank), 1);
   repeats[static_cast<size_t>(value_or_throw(normalize_axis(axis[0], shape.rank)))] = tiles[0];
   return build.add(op_tile, {node.input(0), build.ints(repeats)});
@@ -100,7 +105,8 @@ Values shape(const SourceNode& node, Builder& build) {
 Values constant_of_shape(const SourceNode& node, Builder& build) {
   Value* value = nullptr;
   if (const ConstantPtr given = node.tensor("value")) {
-    if (given->view.count() != 1) fail(Code::kBadAttribute, "ConstantOfShape needs one value, given {}", given->view.count());
+    if (given->view.count() != 1)
+      fail(Code::kBadAttribute, "ConstantOfShape needs one value, given {}", given->view.count());
     value = build.graph().add_constant(Constant::make(given->view.dtype, {}, given->view.data));
   } else {
     value = build.scalar(DType::kF32, 0);
@@ -110,16 +116,22 @@ Values constant_of_shape(const SourceNode& node, Builder& build) {
 
 }  // namespace
 
-MICA_SPELLINGS(move, {Format::kOnnx, "", "Reshape", 1, 4, reshape_attribute}, {Format::kOnnx, "", "Reshape", 5, kLatest, reshape},
+MICA_SPELLINGS(move, {Format::kOnnx, "", "Reshape", 1, 4, reshape_attribute},
+               {Format::kOnnx, "", "Reshape", 5, kLatest, reshape},
                {Format::kOnnx, "", "Flatten", 1, kLatest, direct<op_flatten>},
-               {Format::kOnnx, "", "Squeeze", 1, 12, squeeze_attribute}, {Format::kOnnx, "", "Squeeze", 13, kLatest, direct<op_squeeze>},
-               {Format::kOnnx, "", "Unsqueeze", 1, 12, unsqueeze_attribute}, {Format::kOnnx, "", "Unsqueeze", 13, kLatest, direct<op_unsqueeze>},
-               {Format::kOnnx, "", "Transpose", 1, kLatest, direct<op_transpose>}, {Format::kOnnx, "", "Concat", 1, kLatest, concat},
-               {Format::kOnnx, "", "Split", 1, kLatest, split}, {Format::kOnnx, "", "Slice", 1, 9, slice_attributes},
-               {Format::kOnnx, "", "Slice", 10, kLatest, direct<op_slice>}, {Format::kOnnx, "", "Pad", 1, 10, pad_attributes},
-               {Format::kOnnx, "", "Pad", 11, kLatest, pad}, {Format::kOnnx, "", "Expand", 8, kLatest, direct<op_expand>},
+               {Format::kOnnx, "", "Squeeze", 1, 12, squeeze_attribute},
+               {Format::kOnnx, "", "Squeeze", 13, kLatest, direct<op_squeeze>},
+               {Format::kOnnx, "", "Unsqueeze", 1, 12, unsqueeze_attribute},
+               {Format::kOnnx, "", "Unsqueeze", 13, kLatest, direct<op_unsqueeze>},
+               {Format::kOnnx, "", "Transpose", 1, kLatest, direct<op_transpose>},
+               {Format::kOnnx, "", "Concat", 1, kLatest, concat}, {Format::kOnnx, "", "Split", 1, kLatest, split},
+               {Format::kOnnx, "", "Slice", 1, 9, slice_attributes},
+               {Format::kOnnx, "", "Slice", 10, kLatest, direct<op_slice>},
+               {Format::kOnnx, "", "Pad", 1, 10, pad_attributes}, {Format::kOnnx, "", "Pad", 11, kLatest, pad},
+               {Format::kOnnx, "", "Expand", 8, kLatest, direct<op_expand>},
                {Format::kOnnx, "", "Tile", 1, 5, tile_axis}, {Format::kOnnx, "", "Tile", 6, kLatest, direct<op_tile>},
-               {Format::kOnnx, "", "Shape", 1, kLatest, shape}, {Format::kOnnx, "", "Size", 1, kLatest, direct<op_size>},
+               {Format::kOnnx, "", "Shape", 1, kLatest, shape},
+               {Format::kOnnx, "", "Size", 1, kLatest, direct<op_size>},
                {Format::kOnnx, "", "ConstantOfShape", 9, kLatest, constant_of_shape},
                {Format::kOnnx, "", "CenterCropPad", 18, kLatest, direct<op_center_crop_pad>});
 

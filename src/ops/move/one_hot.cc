@@ -19,13 +19,19 @@ Result<Shape> shape_of(const Shape& indices, int64_t axis_attribute, Dim depth) 
 }
 
 Status infer(InferScope& scope) {
-  if (!scope.shape(0).known()) { scope.out(0, scope.dtype(2), Shape()); return {}; }
+  if (!scope.shape(0).known()) {
+    scope.out(0, scope.dtype(2), Shape());
+    return {};
+  }
   double number = 0;
   std::span<const Dim> known;
   Dim depth;
-  if (scope.known_dims(1, known) && known.size() == 1) depth = known[0];
-  else if (scope.scalar(1, number)) depth = static_cast<int64_t>(number);
-  else depth = scope.dims().fresh("depth");
+  if (scope.known_dims(1, known) && known.size() == 1)
+    depth = known[0];
+  else if (scope.scalar(1, number))
+    depth = static_cast<int64_t>(number);
+  else
+    depth = scope.dims().fresh("depth");
   MICA_CHECK(!depth.is_fixed() || depth.value() >= 0, kBadValue, "one_hot with depth {}", depth.value());
   MICA_TRY(const Shape out, shape_of(scope.shape(0), scope.attributes<OneHot>().axis, depth));
   scope.out(0, scope.dtype(2), out);
@@ -63,11 +69,12 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(one_hot) = {.name = "one_hot",
-                    .doc = "values[1] where an index points along a new axis, values[0] elsewhere; an index outside points nowhere",
-                    .inputs = {3, 3},
-                    .attributes = attr_class<OneHot>(),
-                    .infer = infer,
-                    .reference = reference};
+MICA_OP(one_hot) = {
+    .name = "one_hot",
+    .doc = "values[1] where an index points along a new axis, values[0] elsewhere; an index outside points nowhere",
+    .inputs = {3, 3},
+    .attributes = attr_class<OneHot>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

@@ -8,23 +8,31 @@ namespace {
 Status infer(InferScope& scope) {
   Shape out = scope.shape(0);
   if (scope.has(2)) MICA_TRY_STATUS(require_same_dtype(scope, 0, 2));
-  if (!out.known()) { scope.out(0, scope.dtype(0), out); return {}; }
+  if (!out.known()) {
+    scope.out(0, scope.dtype(0), out);
+    return {};
+  }
   Ints axes;
   std::span<const Dim> pads;
   MICA_TRY(const bool known_axes, axes_operand(scope, 3, out.rank, axes));
   const bool known = known_axes && scope.known_dims(1, pads);
-  MICA_CHECK(!known || pads.size() == 2 * axes.size(), kBadShape, "pad lists {} numbers for {} axes", pads.size(), axes.size());
-  if (!known_axes) for (int i = 0; i < out.rank; ++i) out[i] = scope.dims().fresh("pad");
+  MICA_CHECK(!known || pads.size() == 2 * axes.size(), kBadShape, "pad lists {} numbers for {} axes", pads.size(),
+             axes.size());
+  if (!known_axes)
+    for (int i = 0; i < out.rank; ++i) out[i] = scope.dims().fresh("pad");
   for (size_t i = 0; i < axes.size() && known_axes; ++i) {
     Dim& d = out[static_cast<int>(axes[i])];
     d = known ? scope.dims().add(d, scope.dims().add(pads[i], pads[axes.size() + i])) : scope.dims().fresh("pad");
-    MICA_CHECK(!d.is_fixed() || d.value() >= 0, kBadShape, "padding axis {} would leave {} elements", axes[i], d.value());
+    MICA_CHECK(!d.is_fixed() || d.value() >= 0, kBadShape, "padding axis {} would leave {} elements", axes[i],
+               d.value());
   }
   scope.out(0, scope.dtype(0), out);
   return {};
 }
 
-struct Padding { int64_t before[kMaxRank] = {}, after[kMaxRank] = {}; };
+struct Padding {
+  int64_t before[kMaxRank] = {}, after[kMaxRank] = {};
+};
 
 Result<Padding> read_padding(const RunScope& scope, int rank) {
   MICA_TRY(const Ints pads, read_ints(scope.in(1), "pads"));
@@ -47,7 +55,8 @@ Result<Padding> read_padding(const RunScope& scope, int rank) {
 // Where each element of the output's axes comes from, one table per axis.
 Result<const int64_t*> source_table(RunScope& scope, int64_t size, int64_t before, int64_t length) {
   const PadMode mode = scope.attributes<Pad>().mode;
-  MICA_CHECK(size > 0 || length == 0 || mode == PadMode::kConstant, kBadShape, "an axis without elements can be padded with a constant only");
+  MICA_CHECK(size > 0 || length == 0 || mode == PadMode::kConstant, kBadShape,
+             "an axis without elements can be padded with a constant only");
   MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(length) * sizeof(int64_t)));
   auto* table = static_cast<int64_t*>(memory);
   for (int64_t i = 0; i < length; ++i) table[i] = size ? padded_source(mode, i - before, size) : -1;
@@ -72,17 +81,19 @@ Status reference(RunScope& scope) {
     std::memcpy(fill, element_at(value, zero), static_cast<size_t>(element_bytes(from.dtype)));
   }
   const int64_t* tables[kMaxRank];
-  for (int i = 0; i < from.rank; ++i) { MICA_TRY(tables[i], source_table(scope, from.dim(i), padding.before[i], to.dim(i))); }
+  for (int i = 0; i < from.rank; ++i) {
+    MICA_TRY(tables[i], source_table(scope, from.dim(i), padding.before[i], to.dim(i)));
+  }
   const auto bytes = static_cast<size_t>(element_bytes(from.dtype));
   int64_t at[kMaxRank] = {};
   if (!to.empty()) do {
-    const char* source = static_cast<const char*>(from.data);
-    for (int i = 0; i < from.rank && source; ++i) {
-      const int64_t j = tables[i][at[i]];
-      source = j < 0 ? nullptr : source + j * from.stride(i);
-    }
-    std::memcpy(element_at(to, at), source ? source : fill, bytes);
-  } while (next_index(at, to.shape()));
+      const char* source = static_cast<const char*>(from.data);
+      for (int i = 0; i < from.rank && source; ++i) {
+        const int64_t j = tables[i][at[i]];
+        source = j < 0 ? nullptr : source + j * from.stride(i);
+      }
+      std::memcpy(element_at(to, at), source ? source : fill, bytes);
+    } while (next_index(at, to.shape()));
   finish_output(scope, 0, to);
   return {};
 }

@@ -9,7 +9,10 @@ constexpr std::span<const std::string_view> names_of(PadMode) { return kPadModeN
 
 struct Pad {
   PadMode mode = PadMode::kConstant;
-  template <class V> void visit(V&& v) { v("mode", mode, "what stands outside of the input"); }
+  template <class V>
+  void visit(V&& v) {
+    v("mode", mode, "what stands outside of the input");
+  }
 };
 
 // The input element that stands at place `i - before` of an axis of `size` > 0 elements; -1 for the constant.

@@ -9,14 +9,16 @@ namespace {
 Result<int64_t> count_of(double start, double limit, double delta) {
   MICA_CHECK(delta != 0, kBadValue, "a range with a step of 0");
   const double count = std::ceil((limit - start) / delta);
-  MICA_CHECK(!std::isnan(count) && count < 1e15, kBadValue, "a range from {} to {} by {} has no end", start, limit, delta);
+  MICA_CHECK(!std::isnan(count) && count < 1e15, kBadValue, "a range from {} to {} by {} has no end", start, limit,
+             delta);
   return count > 0 ? static_cast<int64_t>(count) : 0;
 }
 
 Result<int64_t> count_of(int64_t start, int64_t limit, int64_t delta) {
   MICA_CHECK(delta != 0, kBadValue, "a range with a step of 0");
   if (delta > 0 ? start >= limit : start <= limit) return int64_t{0};
-  const uint64_t span = delta > 0 ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start) : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
+  const uint64_t span = delta > 0 ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
+                                  : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
   const uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : 0 - static_cast<uint64_t>(delta);
   const uint64_t count = span / step + (span % step != 0);
   MICA_CHECK(count <= uint64_t{1} << 50, kBadValue, "a range from {} to {} by {} is too long", start, limit, delta);
@@ -26,13 +28,15 @@ Result<int64_t> count_of(int64_t start, int64_t limit, int64_t delta) {
 Status infer(InferScope& scope) {
   for (int i = 0; i < 3; ++i) {
     MICA_TRY_STATUS(require_same_dtype(scope, 0, i));
-    MICA_CHECK(!scope.shape(i).known() || scope.shape(i).rank <= 1, kBadRank, "input {} of range must be one number", i);
+    MICA_CHECK(!scope.shape(i).known() || scope.shape(i).rank <= 1, kBadRank, "input {} of range must be one number",
+               i);
   }
   Dim count;
   std::span<const Dim> start, limit, delta;
   double numbers[3];
-  if (is_integer(scope.dtype(0)) && scope.known_dims(0, start) && scope.known_dims(1, limit) && scope.known_dims(2, delta) &&
-      start.size() == 1 && limit.size() == 1 && delta.size() == 1 && delta[0].is_fixed()) {
+  if (is_integer(scope.dtype(0)) && scope.known_dims(0, start) && scope.known_dims(1, limit) &&
+      scope.known_dims(2, delta) && start.size() == 1 && limit.size() == 1 && delta.size() == 1 &&
+      delta[0].is_fixed()) {
     const int64_t step = delta[0].value();
     MICA_CHECK(step != 0, kBadValue, "a range with a step of 0");
     DimTable& dims = scope.dims();
@@ -42,7 +46,8 @@ Status infer(InferScope& scope) {
       const Dim span = step > 0 ? dims.sub(limit[0], start[0]) : dims.sub(start[0], limit[0]);
       count = dims.max(dims.ceil_div(span, step > 0 ? step : -step), 0);
     }
-  } else if (!is_integer(scope.dtype(0)) && scope.scalar(0, numbers[0]) && scope.scalar(1, numbers[1]) && scope.scalar(2, numbers[2])) {
+  } else if (!is_integer(scope.dtype(0)) && scope.scalar(0, numbers[0]) && scope.scalar(1, numbers[1]) &&
+             scope.scalar(2, numbers[2])) {
     MICA_TRY(count, count_of(numbers[0], numbers[1], numbers[2]));
   } else {
     count = scope.dims().fresh("range");
@@ -60,7 +65,9 @@ Status reference(RunScope& scope) {
     MICA_TRY(const int64_t count, count_of(start, limit, delta));
     MICA_TRY_STATUS(scope.allocate_output(0, std::span(&count, 1)));
     const Elements out(scope.out(0));
-    for (int64_t i = 0; i < count; ++i) out.set_integer(i, static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta)));
+    for (int64_t i = 0; i < count; ++i)
+      out.set_integer(i, static_cast<int64_t>(static_cast<uint64_t>(start) +
+                                              static_cast<uint64_t>(i) * static_cast<uint64_t>(delta)));
     return {};
   }
   MICA_TRY(const double start, read_number(scope.in(0), "start"));

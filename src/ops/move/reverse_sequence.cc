@@ -18,7 +18,8 @@ Status reference(RunScope& scope) {
   MICA_TRY(const int time, normalize_axis(attributes.time_axis, in.rank, "time_axis"));
   MICA_CHECK(batch != time, kBadAttribute, "batch and time axis are both {}", batch);
   const TensorView& lengths = scope.in(1);
-  MICA_CHECK(lengths.rank == 1 && lengths.dim(0) == in.dim(batch) && is_integer(lengths.dtype), kBadShape, "reverse_sequence needs {} lengths", in.dim(batch));
+  MICA_CHECK(lengths.rank == 1 && lengths.dim(0) == in.dim(batch) && is_integer(lengths.dtype), kBadShape,
+             "reverse_sequence needs {} lengths", in.dim(batch));
   MICA_TRY_STATUS(scope.allocate_output(0, in.shape()));
   MICA_TRY(const TensorView out, wide_output(scope, 0));
   const Elements list(lengths);
@@ -35,11 +36,12 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(reverse_sequence) = {.name = "reverse_sequence",
-                             .doc = "The first lengths[b] elements of each sequence b in reverse order, the rest as they are",
-                             .inputs = {2, 2},
-                             .attributes = attr_class<ReverseSequence>(),
-                             .infer = infer,
-                             .reference = reference};
+MICA_OP(reverse_sequence) = {
+    .name = "reverse_sequence",
+    .doc = "The first lengths[b] elements of each sequence b in reverse order, the rest as they are",
+    .inputs = {2, 2},
+    .attributes = attr_class<ReverseSequence>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

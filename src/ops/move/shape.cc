@@ -7,16 +7,23 @@
 namespace mica {
 namespace {
 
-struct Range { int begin, count; };
+struct Range {
+  int begin, count;
+};
 Range range_of(const ShapeOf& attributes, int rank) {
-  const auto clamp = [&](int64_t at) { return static_cast<int>(std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank)); };
+  const auto clamp = [&](int64_t at) {
+    return static_cast<int>(std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank));
+  };
   const int begin = clamp(attributes.start), end = clamp(attributes.end);
   return {begin, std::max(0, end - begin)};
 }
 
 Status infer(InferScope& scope) {
   const Shape& in = scope.shape(0);
-  if (!in.known()) { scope.out(0, DType::kI64, Shape{scope.dims().fresh("rank")}); return {}; }
+  if (!in.known()) {
+    scope.out(0, DType::kI64, Shape{scope.dims().fresh("rank")});
+    return {};
+  }
   const Range range = range_of(scope.attributes<ShapeOf>(), in.rank);
   scope.out(0, DType::kI64, Shape{range.count});
   return scope.set_values(0, in.span().subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.count)));

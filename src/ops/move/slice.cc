@@ -13,11 +13,14 @@ struct Cut {
 
 // Nothing when the sign of a symbolic start or end is not known. `step` is not 0.
 std::optional<Cut> cut_axis(Dim size, Dim start, Dim end, int64_t step, DimTable& dims) {
-  // Exporters write huge numbers for "to the end": past these an end is the end, so that no odd expression comes up. A fixed
-  // size needs it against overflow only.
+  // Exporters write huge numbers for "to the end": past these an end is the end, so that no odd expression comes up. A
+  // fixed size needs it against overflow only.
   const int64_t far = size.is_fixed() ? int64_t{1} << 60 : std::numeric_limits<int32_t>::max();
   const auto clamp = [&](Dim at, Dim low, Dim high, Dim& out) {
-    if (at.is_fixed() && (at.value() >= far || at.value() <= -far)) { out = at.value() > 0 ? high : low; return true; }
+    if (at.is_fixed() && (at.value() >= far || at.value() <= -far)) {
+      out = at.value() > 0 ? high : low;
+      return true;
+    }
     const DimTable::Interval range = dims.interval(at);
     if (range.low < 0 && range.high >= 0) return false;
     if (range.high < 0) at = dims.add(size, at);
@@ -59,14 +62,17 @@ Status infer(InferScope& scope) {
   } else {
     const Shape& list = scope.shape(1);
     if (!list.known() || list.rank != 1 || !list[0].is_fixed()) return all_fresh(scope, out);
-    MICA_CHECK(list[0].value() >= 0 && list[0].value() <= out.rank, kBadShape, "slice lists {} starts for rank {}", list[0].value(), out.rank);
+    MICA_CHECK(list[0].value() >= 0 && list[0].value() <= out.rank, kBadShape, "slice lists {} starts for rank {}",
+               list[0].value(), out.rank);
     for (int64_t i = 0; i < list[0].value(); ++i) axes.push(i);
   }
   const bool stepped = !scope.has(4) || scope.ints(4, steps);
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = static_cast<int>(axes[i]);
-    MICA_CHECK(!bounds || (i < starts.size() && i < ends.size()), kBadShape, "slice lists {} axes, {} starts and {} ends", axes.size(), starts.size(), ends.size());
-    MICA_CHECK(!scope.has(4) || !stepped || steps.size() == axes.size(), kBadShape, "slice lists {} axes and {} steps", axes.size(), steps.size());
+    MICA_CHECK(!bounds || (i < starts.size() && i < ends.size()), kBadShape,
+               "slice lists {} axes, {} starts and {} ends", axes.size(), starts.size(), ends.size());
+    MICA_CHECK(!scope.has(4) || !stepped || steps.size() == axes.size(), kBadShape, "slice lists {} axes and {} steps",
+               axes.size(), steps.size());
     if (stepped) MICA_TRY_STATUS(check_step(steps.get(i, 1)));
     std::optional<Cut> cut;
     if (bounds && stepped) cut = cut_axis(out[axis], starts[i], ends[i], steps.get(i, 1), scope.dims());
@@ -87,9 +93,13 @@ Result<TensorView> cut_view(const RunScope& scope, TensorView in) {
     for (size_t i = 0; i < starts.size(); ++i) axes.push(static_cast<int64_t>(i));
   }
   MICA_TRY_STATUS(normalize_axes(axes, in.rank));
-  if (scope.has(4)) { MICA_TRY(steps, read_ints(scope.in(4), "steps")); }
-  const bool agree = starts.size() == axes.size() && ends.size() == axes.size() && (!scope.has(4) || steps.size() == axes.size());
-  MICA_CHECK(agree, kBadShape, "slice lists {} axes, {} starts, {} ends and {} steps", axes.size(), starts.size(), ends.size(), steps.size());
+  if (scope.has(4)) {
+    MICA_TRY(steps, read_ints(scope.in(4), "steps"));
+  }
+  const bool agree =
+      starts.size() == axes.size() && ends.size() == axes.size() && (!scope.has(4) || steps.size() == axes.size());
+  MICA_CHECK(agree, kBadShape, "slice lists {} axes, {} starts, {} ends and {} steps", axes.size(), starts.size(),
+             ends.size(), steps.size());
   DimTable dims;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = static_cast<int>(axes[i]);
@@ -114,7 +124,8 @@ Status reference(RunScope& scope) {
 
 bool view(const RunScope& scope, const TensorView& in, TensorView& out, int) {
   if (is_sub_byte(in.dtype)) return false;
-  for (int i = 1; i <= 4; ++i) if (scope.has(i) && !scope.in(i).data) return false;
+  for (int i = 1; i <= 4; ++i)
+    if (scope.has(i) && !scope.in(i).data) return false;
   Result<TensorView> cut = cut_view(scope, in);
   if (cut.ok()) out = *cut;
   return cut.ok();
@@ -122,14 +133,15 @@ bool view(const RunScope& scope, const TensorView& in, TensorView& out, int) {
 
 }  // namespace
 
-MICA_OP(slice) = {.name = "slice",
-                  .doc = "Elements start, start + step, … before end of the listed axes; negative numbers count from the end",
-                  .inputs = {3, 5},
-                  .infer = infer,
-                  .reference = reference,
-                  .flops = [](const CostScope&) -> int64_t { return 0; },
-                  .view = view,
-                  .dim_rule = DimRule::kMove,
-                  .layout = LayoutRule::kAny};
+MICA_OP(slice) = {
+    .name = "slice",
+    .doc = "Elements start, start + step, … before end of the listed axes; negative numbers count from the end",
+    .inputs = {3, 5},
+    .infer = infer,
+    .reference = reference,
+    .flops = [](const CostScope&) -> int64_t { return 0; },
+    .view = view,
+    .dim_rule = DimRule::kMove,
+    .layout = LayoutRule::kAny};
 
 }  // namespace mica

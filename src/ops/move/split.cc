@@ -22,15 +22,20 @@ Status infer(InferScope& scope) {
   MICA_TRY(const int axis, normalize_axis(attributes.axis, in.rank));
   std::span<const Dim> sizes;
   const bool known = !scope.has(1) || scope.known_dims(1, sizes);
-  MICA_CHECK(!known || !scope.has(1) || sizes.size() == static_cast<size_t>(attributes.parts), kBadShape, "split lists {} sizes for {} parts", sizes.size(), attributes.parts);
+  MICA_CHECK(!known || !scope.has(1) || sizes.size() == static_cast<size_t>(attributes.parts), kBadShape,
+             "split lists {} sizes for {} parts", sizes.size(), attributes.parts);
   Dim sum = 0;
   for (Dim size : sizes) sum = scope.dims().add(sum, size);
   const bool fixed = sum.is_fixed() && in[axis].is_fixed();
-  MICA_CHECK(sizes.empty() || !fixed || sum == in[axis], kBadShape, "parts of {} elements do not add up to the axis's {}", sum.value(), in[axis].value());
+  MICA_CHECK(sizes.empty() || !fixed || sum == in[axis], kBadShape,
+             "parts of {} elements do not add up to the axis's {}", sum.value(), in[axis].value());
   for (int i = 0; i < scope.output_count(); ++i) {
     Shape out = in;
-    out[axis] = !known ? scope.dims().fresh("split") : scope.has(1) ? sizes[static_cast<size_t>(i)] : even_part(in[axis], attributes.parts, i, scope.dims());
-    MICA_CHECK(!out[axis].is_fixed() || out[axis].value() >= 0, kBadShape, "{} elements do not cut into {} parts", in[axis].value(), attributes.parts);
+    out[axis] = !known         ? scope.dims().fresh("split")
+                : scope.has(1) ? sizes[static_cast<size_t>(i)]
+                               : even_part(in[axis], attributes.parts, i, scope.dims());
+    MICA_CHECK(!out[axis].is_fixed() || out[axis].value() >= 0, kBadShape, "{} elements do not cut into {} parts",
+               in[axis].value(), attributes.parts);
     scope.out(i, scope.dtype(0), out);
   }
   return {};
@@ -52,13 +57,15 @@ Result<Part> part_of(const RunScope& scope, const TensorView& in, int axis, int 
     return Part{parts == 1 ? 0 : output * each, length};
   }
   const TensorView& sizes = scope.in(1);
-  MICA_CHECK(sizes.rank == 1 && sizes.dim(0) == parts && is_integer(sizes.dtype), kBadShape, "split needs a list of {} sizes", parts);
+  MICA_CHECK(sizes.rank == 1 && sizes.dim(0) == parts && is_integer(sizes.dtype), kBadShape,
+             "split needs a list of {} sizes", parts);
   const Elements list(sizes);
   Part part;
   int64_t sum = 0;
   for (int64_t i = 0; i < parts; ++i) {
     const int64_t size = list.integer(i);
-    MICA_CHECK(size >= 0 && size <= whole - sum, kBadValue, "part {} of {} elements does not fit into an axis of {}", i, size, whole);
+    MICA_CHECK(size >= 0 && size <= whole - sum, kBadValue, "part {} of {} elements does not fit into an axis of {}", i,
+               size, whole);
     if (i == output) part = {sum, size};
     sum += size;
   }

@@ -6,7 +6,8 @@ namespace mica {
 struct Split {
   int64_t axis = 0;
   int64_t parts = 0;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("axis", axis, "the axis that is cut");
     v("parts", parts, "how many outputs; without sizes they are equal, the last one perhaps smaller");
   }

@@ -5,7 +5,10 @@ namespace {
 
 Status infer(InferScope& scope) {
   const Shape& in = scope.shape(0);
-  const auto unknown = [&] { scope.out(0, scope.dtype(0), Shape()); return Status(); };
+  const auto unknown = [&] {
+    scope.out(0, scope.dtype(0), Shape());
+    return Status();
+  };
   if (!in.known()) return unknown();
   Ints axes;
   MICA_TRY(const bool known, axes_operand(scope, 1, in.rank, axes));
@@ -14,11 +17,13 @@ Status infer(InferScope& scope) {
   for (int64_t axis : axes) {
     const Dim d = in[static_cast<int>(axis)];
     if (!scope.has(1) && !d.is_fixed()) return unknown();  // whether it is 1 decides the rank
-    MICA_CHECK(!scope.has(1) || !d.is_fixed() || d.is(1), kBadShape, "axis {} to squeeze has {} elements, not 1", axis, d.value());
+    MICA_CHECK(!scope.has(1) || !d.is_fixed() || d.is(1), kBadShape, "axis {} to squeeze has {} elements, not 1", axis,
+               d.value());
     drop[axis] = scope.has(1) || d.is(1);
   }
   Shape out = Shape::of_rank(0);
-  for (int i = 0; i < in.rank; ++i) if (!drop[i]) out.push(in[i]);
+  for (int i = 0; i < in.rank; ++i)
+    if (!drop[i]) out.push(in[i]);
   scope.out(0, scope.dtype(0), out);
   return {};
 }
@@ -30,14 +35,16 @@ Status reference(RunScope& scope) {
     MICA_TRY(Ints axes, read_ints(scope.in(1), "axes"));
     MICA_TRY_STATUS(normalize_axes(axes, in.rank));
     for (int64_t axis : axes) {
-      MICA_CHECK(in.dim(static_cast<int>(axis)) == 1, kBadShape, "axis {} to squeeze has {} elements, not 1", axis, in.dim(static_cast<int>(axis)));
+      MICA_CHECK(in.dim(static_cast<int>(axis)) == 1, kBadShape, "axis {} to squeeze has {} elements, not 1", axis,
+                 in.dim(static_cast<int>(axis)));
       drop[axis] = true;
     }
   } else {
     for (int i = 0; i < in.rank; ++i) drop[i] = in.dim(i) == 1;
   }
   Shape out = Shape::of_rank(0);
-  for (int i = 0; i < in.rank; ++i) if (!drop[i]) out.push(in.dim(i));
+  for (int i = 0; i < in.rank; ++i)
+    if (!drop[i]) out.push(in.dim(i));
   MICA_TRY_STATUS(allocate_output(scope, 0, out, DimTable()));
   return move::copy_reshaped(scope);
 }

@@ -14,10 +14,14 @@ Status infer(InferScope& scope) {
   Shape out{in.known() ? in[0] : dims.fresh("batch"), 0, 0, 2};
   std::span<const Dim> step, length;
   Dim frame;
-  if (scope.has(3)) frame = scope.known_dims(3, length) && length.size() == 1 ? length[0] : dims.fresh("frame");
-  else if (scope.has(2)) frame = scope.shape(2).known() && scope.shape(2).rank == 1 ? scope.shape(2)[0] : dims.fresh("frame");
-  else frame = in.known() ? in[1] : dims.fresh("frame");
-  const bool known = in.known() && scope.known_dims(1, step) && step.size() == 1 && step[0].is_fixed() && step[0].value() > 0;
+  if (scope.has(3))
+    frame = scope.known_dims(3, length) && length.size() == 1 ? length[0] : dims.fresh("frame");
+  else if (scope.has(2))
+    frame = scope.shape(2).known() && scope.shape(2).rank == 1 ? scope.shape(2)[0] : dims.fresh("frame");
+  else
+    frame = in.known() ? in[1] : dims.fresh("frame");
+  const bool known =
+      in.known() && scope.known_dims(1, step) && step.size() == 1 && step[0].is_fixed() && step[0].value() > 0;
   out[1] = known ? dims.add(dims.floor_div(dims.sub(in[1], frame), step[0]), 1) : dims.fresh("frames");
   out[2] = scope.attributes<Stft>().onesided ? dims.add(dims.floor_div(frame, 2), 1) : frame;
   scope.out(0, scope.dtype(0), out);
@@ -32,12 +36,16 @@ Status reference(RunScope& scope) {
     in.dims[2] = 1;
     in.strides[2] = 0;
   }
-  MICA_CHECK(in.dim(2) == 1 || in.dim(2) == 2, kBadShape, "the last axis has {} elements; 1 (real) or 2 (complex) are possible", in.dim(2));
+  MICA_CHECK(in.dim(2) == 1 || in.dim(2) == 2, kBadShape,
+             "the last axis has {} elements; 1 (real) or 2 (complex) are possible", in.dim(2));
   MICA_TRY(const int64_t step, read_int(scope.in(1), "frame_step"));
   int64_t n = scope.has(2) ? scope.in(2).count() : in.dim(1);
-  if (scope.has(3)) { MICA_TRY(n, read_int(scope.in(3), "frame_length")); }
+  if (scope.has(3)) {
+    MICA_TRY(n, read_int(scope.in(3), "frame_length"));
+  }
   MICA_CHECK(step > 0 && n > 0 && n <= in.dim(1), kBadValue, "frames of {} every {} of {} samples", n, step, in.dim(1));
-  MICA_CHECK(!scope.has(2) || (scope.in(2).rank == 1 && scope.in(2).dim(0) == n), kBadShape, "the window has {} elements, the frame {}", scope.has(2) ? scope.in(2).count() : 0, n);
+  MICA_CHECK(!scope.has(2) || (scope.in(2).rank == 1 && scope.in(2).dim(0) == n), kBadShape,
+             "the window has {} elements, the frame {}", scope.has(2) ? scope.in(2).count() : 0, n);
   const int64_t frames = (in.dim(1) - n) / step + 1, bins = scope.attributes<Stft>().onesided ? n / 2 + 1 : n;
   const int64_t dims[] = {in.dim(0), frames, bins, 2};
   MICA_TRY_STATUS(scope.allocate_output(0, dims));
@@ -52,7 +60,8 @@ Status reference(RunScope& scope) {
       for (int64_t i = 0; i < n; ++i) {
         const int64_t re[] = {b, f * step + i, 0}, im[] = {b, f * step + i, 1};
         const double weight = scope.has(2) ? Elements(scope.in(2)).number(i) : 1.0;
-        line[i] = {weight * load_number(in.dtype, element_at(in, re)), in.dim(2) == 2 ? weight * load_number(in.dtype, element_at(in, im)) : 0.0};
+        line[i] = {weight * load_number(in.dtype, element_at(in, re)),
+                   in.dim(2) == 2 ? weight * load_number(in.dtype, element_at(in, im)) : 0.0};
       }
       fourier.run(line, result);
       for (int64_t k = 0; k < bins; ++k) {

@@ -5,7 +5,10 @@ namespace mica {
 
 struct Stft {
   bool onesided = true;
-  template <class V> void visit(V&& v) { v("onesided", onesided, "only the first half of each spectrum"); }
+  template <class V>
+  void visit(V&& v) {
+    v("onesided", onesided, "only the first half of each spectrum");
+  }
 };
 
 }  // namespace mica

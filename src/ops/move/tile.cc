@@ -5,10 +5,14 @@ namespace {
 
 Status infer(InferScope& scope) {
   Shape out = scope.shape(0);
-  if (!out.known()) { scope.out(0, scope.dtype(0), out); return {}; }
+  if (!out.known()) {
+    scope.out(0, scope.dtype(0), out);
+    return {};
+  }
   std::span<const Dim> repeats;
   const bool known = scope.known_dims(1, repeats);
-  MICA_CHECK(!known || static_cast<int>(repeats.size()) == out.rank, kBadShape, "tile lists {} repeats for rank {}", repeats.size(), out.rank);
+  MICA_CHECK(!known || static_cast<int>(repeats.size()) == out.rank, kBadShape, "tile lists {} repeats for rank {}",
+             repeats.size(), out.rank);
   for (int i = 0; i < out.rank; ++i) {
     out[i] = known ? scope.dims().mul(out[i], repeats[static_cast<size_t>(i)]) : scope.dims().fresh("tile");
     MICA_CHECK(!out[i].is_fixed() || out[i].value() >= 0, kBadShape, "tile makes dimension {} negative", i);
@@ -20,7 +24,8 @@ Status infer(InferScope& scope) {
 Status reference(RunScope& scope) {
   MICA_TRY(const TensorView in, wide_input(scope, 0));
   MICA_TRY(const Ints repeats, read_ints(scope.in(1), "repeats"));
-  MICA_CHECK(static_cast<int>(repeats.size()) == in.rank, kBadShape, "tile lists {} repeats for rank {}", repeats.size(), in.rank);
+  MICA_CHECK(static_cast<int>(repeats.size()) == in.rank, kBadShape, "tile lists {} repeats for rank {}",
+             repeats.size(), in.rank);
   DimTable dims;
   Shape shape = in.to_shape();
   for (int i = 0; i < in.rank; ++i) shape[i] = dims.mul(shape[i], repeats[static_cast<size_t>(i)]);

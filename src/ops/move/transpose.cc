@@ -6,8 +6,10 @@ namespace mica {
 
 Result<Ints> axis_order(const Transpose& attributes, int rank) {
   Ints order = attributes.perm;
-  if (order.empty()) for (int i = rank; i-- > 0;) order.push(i);
-  MICA_CHECK(static_cast<int>(order.size()) == rank, kBadAttribute, "perm lists {} axes; the input has {}", order.size(), rank);
+  if (order.empty())
+    for (int i = rank; i-- > 0;) order.push(i);
+  MICA_CHECK(static_cast<int>(order.size()) == rank, kBadAttribute, "perm lists {} axes; the input has {}",
+             order.size(), rank);
   MICA_TRY_STATUS(normalize_axes(order, rank));
   return order;
 }
@@ -23,7 +25,8 @@ Status infer(InferScope& scope) {
     out = Shape::of_rank(in.rank);
     for (int i = 0; i < in.rank; ++i) out[i] = in[static_cast<int>(order[static_cast<size_t>(i)])];
   } else if (!attributes.perm.empty()) {
-    MICA_CHECK(attributes.perm.size() <= static_cast<size_t>(kMaxRank), kLimit, "perm lists {} axes", attributes.perm.size());
+    MICA_CHECK(attributes.perm.size() <= static_cast<size_t>(kMaxRank), kLimit, "perm lists {} axes",
+               attributes.perm.size());
     out = Shape::of_rank(static_cast<int>(attributes.perm.size()));
     for (int i = 0; i < out.rank; ++i) out[i] = scope.dims().fresh("transpose");
   }

@@ -16,7 +16,9 @@ Status reference(RunScope& scope) {
   MICA_CHECK(scope.in(0).rank >= 2, kBadRank, "trilu needs matrices, not rank {}", scope.in(0).rank);
   MICA_CHECK(scope.in(0).dtype != DType::kString, kBadType, "trilu of strings");
   int64_t k = 0;
-  if (scope.has(1)) { MICA_TRY(k, read_int(scope.in(1), "k")); }
+  if (scope.has(1)) {
+    MICA_TRY(k, read_int(scope.in(1), "k"));
+  }
   MICA_TRY_STATUS(scope.allocate_output(0, scope.in(0).shape()));
   MICA_TRY(const TensorView in, wide_input(scope, 0));
   MICA_TRY(const TensorView out, wide_output(scope, 0));
@@ -26,10 +28,12 @@ Status reference(RunScope& scope) {
   k = std::clamp<int64_t>(k, -in.dim(in.rank - 2) - 1, in.dim(in.rank - 1) + 1);
   int64_t at[kMaxRank] = {};
   if (!out.empty()) do {
-    const int64_t diagonal = at[out.rank - 1] - at[out.rank - 2];
-    if (upper ? diagonal >= k : diagonal <= k) std::memcpy(element_at(out, at), element_at(in, at), bytes);
-    else std::memset(element_at(out, at), 0, bytes);
-  } while (next_index(at, out.shape()));
+      const int64_t diagonal = at[out.rank - 1] - at[out.rank - 2];
+      if (upper ? diagonal >= k : diagonal <= k)
+        std::memcpy(element_at(out, at), element_at(in, at), bytes);
+      else
+        std::memset(element_at(out, at), 0, bytes);
+    } while (next_index(at, out.shape()));
   finish_output(scope, 0, out);
   return {};
 }

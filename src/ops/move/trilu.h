@@ -5,7 +5,10 @@ namespace mica {
 
 struct Trilu {
   bool upper = true;
-  template <class V> void visit(V&& v) { v("upper", upper, "keep the upper triangle, else the lower"); }
+  template <class V>
+  void visit(V&& v) {
+    v("upper", upper, "keep the upper triangle, else the lower");
+  }
 };
 
 }  // namespace mica

@@ -6,9 +6,9 @@
 
 namespace mica::move {
 
-// The source-order reading of `in` under other dims, by strides alone. Axes of both sides fall into the smallest groups of equal
-// products; within a group the input's axes must be evenly spaced, so that they act as one. False when they are not, or for
-// sub-byte elements.
+// The source-order reading of `in` under other dims, by strides alone. Axes of both sides fall into the smallest groups
+// of equal products; within a group the input's axes must be evenly spaced, so that they act as one. False when they
+// are not, or for sub-byte elements.
 inline bool reshape_view(const TensorView& in, std::span<const int64_t> dims, TensorView& out) {
   if (is_sub_byte(in.dtype)) return false;
   TensorView result = in;
@@ -28,10 +28,13 @@ inline bool reshape_view(const TensorView& in, std::span<const int64_t> dims, Te
     int a_end = a + 1, b_end = b;
     int64_t from = size[a], to = 1;
     while (from != to) {
-      if (to < from) to *= result.dim(b_end++);
-      else from *= size[a_end++];
+      if (to < from)
+        to *= result.dim(b_end++);
+      else
+        from *= size[a_end++];
     }
-    for (int i = a; i + 1 < a_end; ++i) if (stride[i] != stride[i + 1] * size[i + 1]) return false;
+    for (int i = a; i + 1 < a_end; ++i)
+      if (stride[i] != stride[i + 1] * size[i + 1]) return false;
     int64_t step = stride[a_end - 1];
     for (int i = b_end; i-- > b;) {
       result.strides[static_cast<size_t>(i)] = step;
@@ -47,8 +50,14 @@ inline bool reshape_view(const TensorView& in, std::span<const int64_t> dims, Te
 // Copies source-order elements between views of equal count, whatever their shapes.
 inline Status copy_linear(RunScope& scope, const TensorView& from, const TensorView& to) {
   TensorView same;
-  if (reshape_view(from, to.shape(), same)) { copy_elements(same, to); return {}; }
-  if (reshape_view(to, from.shape(), same)) { copy_elements(from, same); return {}; }
+  if (reshape_view(from, to.shape(), same)) {
+    copy_elements(same, to);
+    return {};
+  }
+  if (reshape_view(to, from.shape(), same)) {
+    copy_elements(from, same);
+    return {};
+  }
   MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(dense_bytes(from.dtype, from.shape()))));
   const TensorView dense = dense_view(memory, from.dtype, from.shape());
   copy_elements(from, dense);

@@ -11,7 +11,8 @@ struct Window {
   WindowKind kind = WindowKind::kHann;
   bool periodic = true;
   DType dtype = DType::kF32;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("kind", kind, "the family of cosine sums");
     v("periodic", periodic, "one period of a periodic function, else symmetric");
     v("dtype", dtype, "element type");

@@ -40,9 +40,14 @@ Status reference(RunScope& scope) {
     MICA_CHECK(next.rank < kMaxRank, kLimit, "a tensor of rank {}", next.rank + 1);
     MICA_TRY(axis, normalize_axis(attributes.axis, next.rank + (attributes.new_axis ? 1 : 0)));
     if (attributes.new_axis) next = insert_axis(next, axis);
-    if (!shape.known()) { shape = next; continue; }
+    if (!shape.known()) {
+      shape = next;
+      continue;
+    }
     MICA_CHECK(next.rank == shape.rank, kBadRank, "items have ranks {} and {}", shape.rank, next.rank);
-    for (int i = 0; i < shape.rank; ++i) MICA_CHECK(i == axis || next[i] == shape[i], kBadShape, "items have {} and {} elements on axis {}", shape[i].value(), next[i].value(), i);
+    for (int i = 0; i < shape.rank; ++i)
+      MICA_CHECK(i == axis || next[i] == shape[i], kBadShape, "items have {} and {} elements on axis {}",
+                 shape[i].value(), next[i].value(), i);
     shape[axis] = dims.add(shape[axis], next[axis]);
   }
   MICA_TRY_STATUS(allocate_output(scope, 0, shape, dims));
@@ -65,10 +70,11 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(concat_from_sequence) = {.name = "concat_from_sequence",
-                                 .doc = "The items of a sequence one after the other along an axis, or stacked along a new one",
-                                 .attributes = attr_class<ConcatFromSequence>(),
-                                 .infer = infer,
-                                 .reference = reference};
+MICA_OP(concat_from_sequence) = {
+    .name = "concat_from_sequence",
+    .doc = "The items of a sequence one after the other along an axis, or stacked along a new one",
+    .attributes = attr_class<ConcatFromSequence>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

@@ -10,7 +10,8 @@ Status infer(InferScope& scope) {
 
 Status reference(RunScope& scope) {
   bool has = scope.has(0);
-  if (has && scope.inputs[0].object && scope.inputs[0].object->kind == Kind::kOptional) has = scope.inputs[0].object->has_value();
+  if (has && scope.inputs[0].object && scope.inputs[0].object->kind == Kind::kOptional)
+    has = scope.inputs[0].object->has_value();
   MICA_TRY_STATUS(scope.allocate_output(0, {}));
   Elements(scope.out(0)).set_integer(0, has);
   return {};

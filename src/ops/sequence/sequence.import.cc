@@ -34,7 +34,8 @@ Values sequence_map(const SourceNode& node, Builder& build) {
   std::vector<std::unique_ptr<Graph>> regions;
   regions.push_back(node.region(node, "body", types, captures));
   if (regions[0]->outputs.size() < static_cast<size_t>(node.outputs()))
-    fail(Code::kBadModel, "the body of SequenceMap has {} outputs, expected {}", regions[0]->outputs.size(), node.outputs());
+    fail(Code::kBadModel, "the body of SequenceMap has {} outputs, expected {}", regions[0]->outputs.size(),
+         node.outputs());
   inputs.insert(inputs.end(), captures.begin(), captures.end());
   return build.add_with_regions(op_sequence_map, &attributes, std::move(inputs), std::move(regions), node.outputs());
 }

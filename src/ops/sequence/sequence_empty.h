@@ -5,7 +5,10 @@ namespace mica {
 
 struct SequenceEmpty {
   DType dtype = DType::kF32;
-  template <class V> void visit(V&& v) { v("dtype", dtype, "element type of the tensors to come"); }
+  template <class V>
+  void visit(V&& v) {
+    v("dtype", dtype, "element type of the tensors to come");
+  }
 };
 
 }  // namespace mica

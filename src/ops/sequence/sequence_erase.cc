@@ -12,7 +12,9 @@ Status infer(InferScope& scope) {
 Status reference(RunScope& scope) {
   MICA_TRY(const Object* list, sequence::sequence_of(scope, 0));
   int64_t position = -1;
-  if (scope.has(1)) { MICA_TRY(position, read_int(scope.in(1), "position")); }
+  if (scope.has(1)) {
+    MICA_TRY(position, read_int(scope.in(1), "position"));
+  }
   MICA_TRY(const int64_t at, checked_index(position, static_cast<int64_t>(list->tensors.size()), "position"));
   MICA_TRY(Object out, list->copy());
   std::rotate(out.tensors.begin() + at, out.tensors.begin() + at + 1, out.tensors.end());

@@ -5,7 +5,8 @@ namespace {
 
 Status infer(InferScope& scope) {
   MICA_TRY_STATUS(sequence::require_sequence(scope, 0));
-  MICA_CHECK(scope.type(1).is_tensor() && scope.dtype(1) == scope.dtype(0), kBadType, "a sequence of {} takes no {}", name_of(scope.dtype(0)), name_of(scope.dtype(1)));
+  MICA_CHECK(scope.type(1).is_tensor() && scope.dtype(1) == scope.dtype(0), kBadType, "a sequence of {} takes no {}",
+             name_of(scope.dtype(0)), name_of(scope.dtype(1)));
   scope.out(0, Type::sequence(scope.dtype(0), sequence::cover(scope.shape(0), scope.shape(1), scope.dims())));
   return {};
 }
@@ -14,7 +15,9 @@ Status reference(RunScope& scope) {
   MICA_TRY(const Object* list, sequence::sequence_of(scope, 0));
   const auto size = static_cast<int64_t>(list->tensors.size());
   int64_t at = size;
-  if (scope.has(2)) { MICA_TRY(at, read_int(scope.in(2), "position")); }
+  if (scope.has(2)) {
+    MICA_TRY(at, read_int(scope.in(2), "position"));
+  }
   MICA_CHECK(at >= -size && at <= size, kBadValue, "position {} is outside [{}, {}]", at, -size, size);
   if (at < 0) at += size;
   MICA_TRY(Object out, list->copy());

@@ -18,6 +18,7 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(sequence_length) = {.name = "sequence_length", .doc = "How many items a sequence has", .infer = infer, .reference = reference};
+MICA_OP(sequence_length) = {
+    .name = "sequence_length", .doc = "How many items a sequence has", .infer = infer, .reference = reference};
 
 }  // namespace mica

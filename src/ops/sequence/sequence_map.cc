@@ -1,5 +1,5 @@
-// Inputs: a sequence, further sequences or tensors, then what the region uses from outside. The region takes an item of each
-// sequence and the tensors as they are; its results, turn by turn, are the output sequences.
+// Inputs: a sequence, further sequences or tensors, then what the region uses from outside. The region takes an item of
+// each sequence and the tensors as they are; its results, turn by turn, are the output sequences.
 #include "ops/sequence/sequence_map.h"
 
 #include "ops/sequence/sequence.h"
@@ -15,7 +15,9 @@ Status infer(InferScope& scope) {
   MICA_TRY_STATUS(out.resize(scope.outputs.size()));
   for (InferValue& value : out) value.present = true;
   for (size_t i = 0; i < in.size() && i < operands; ++i)
-    if (in[i].type.kind == Kind::kSequence) in[i] = InferValue{.present = true, .type = Type::tensor(in[i].type.dtype, sequence::item_shape(in[i].type.shape, scope.dims()))};
+    if (in[i].type.kind == Kind::kSequence)
+      in[i] = InferValue{.present = true,
+                         .type = Type::tensor(in[i].type.dtype, sequence::item_shape(in[i].type.shape, scope.dims()))};
   MICA_TRY_STATUS(scope.infer_region(0, in, out));
   for (int i = 0; i < scope.output_count(); ++i) {
     const Type& item = out[static_cast<size_t>(i)].type;
@@ -39,7 +41,8 @@ Status reference(RunScope& scope) {
     for (size_t i = 0; i < in.size() && i < operands; ++i) {
       const Object* list = scope.inputs[i].object;
       if (!list || list->kind != Kind::kSequence) continue;
-      MICA_CHECK(list->tensors.size() == first->tensors.size(), kBadValue, "sequences of {} and {} items are mapped together", first->tensors.size(), list->tensors.size());
+      MICA_CHECK(list->tensors.size() == first->tensors.size(), kBadValue,
+                 "sequences of {} and {} items are mapped together", first->tensors.size(), list->tensors.size());
       in[i] = {.present = true, .tensor = list->tensors[turn].view()};
     }
     MICA_TRY_STATUS(scope.call(0, in, results));
@@ -48,7 +51,8 @@ Status reference(RunScope& scope) {
       MICA_TRY_STATUS(made[i].tensors.push_back(std::move(results[i].tensor)));
     }
   }
-  for (size_t i = 0; i < made.size(); ++i) if (scope.wants(static_cast<int>(i))) scope.out_object(static_cast<int>(i)) = std::move(made[i]);
+  for (size_t i = 0; i < made.size(); ++i)
+    if (scope.wants(static_cast<int>(i))) scope.out_object(static_cast<int>(i)) = std::move(made[i]);
   return {};
 }
 

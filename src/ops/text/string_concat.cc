@@ -4,9 +4,12 @@ namespace mica {
 namespace {
 
 Status infer(InferScope& scope) {
-  for (int i = 0; i < 2; ++i) MICA_CHECK(scope.dtype(i) == DType::kString, kBadType, "string_concat of {}", name_of(scope.dtype(i)));
+  for (int i = 0; i < 2; ++i)
+    MICA_CHECK(scope.dtype(i) == DType::kString, kBadType, "string_concat of {}", name_of(scope.dtype(i)));
   Shape out;
-  if (scope.shape(0).known() && scope.shape(1).known()) { MICA_TRY(out, broadcast(scope.shape(0), scope.shape(1), scope.dims())); }
+  if (scope.shape(0).known() && scope.shape(1).known()) {
+    MICA_TRY(out, broadcast(scope.shape(0), scope.shape(1), scope.dims()));
+  }
   scope.out(0, DType::kString, out);
   return {};
 }
@@ -26,15 +29,19 @@ Status reference(RunScope& scope) {
   int64_t at[kMaxRank] = {};
   String joined;
   if (!out.empty()) do {
-    MICA_TRY_STATUS(joined.assign(text_at(scope.in(0), at, out.rank).view()));
-    MICA_TRY_STATUS(joined.append(text_at(scope.in(1), at, out.rank).view()));
-    MICA_TRY(*reinterpret_cast<StringRef*>(element_at(out, at)), scope.keep(joined.view()));
-  } while (next_index(at, out.shape()));
+      MICA_TRY_STATUS(joined.assign(text_at(scope.in(0), at, out.rank).view()));
+      MICA_TRY_STATUS(joined.append(text_at(scope.in(1), at, out.rank).view()));
+      MICA_TRY(*reinterpret_cast<StringRef*>(element_at(out, at)), scope.keep(joined.view()));
+    } while (next_index(at, out.shape()));
   return {};
 }
 
 }  // namespace
 
-MICA_OP(string_concat) = {.name = "string_concat", .doc = "Strings joined element by element", .inputs = {2, 2}, .infer = infer, .reference = reference};
+MICA_OP(string_concat) = {.name = "string_concat",
+                          .doc = "Strings joined element by element",
+                          .inputs = {2, 2},
+                          .infer = infer,
+                          .reference = reference};
 
 }  // namespace mica

@@ -1,5 +1,5 @@
-// Inputs: strings [C] or [1, C], and the stop words to leave out (optional). Case changes act on ASCII letters, which is what
-// every locale agrees on.
+// Inputs: strings [C] or [1, C], and the stop words to leave out (optional). Case changes act on ASCII letters, which
+// is what every locale agrees on.
 #include "ops/text/string_normalizer.h"
 
 #include "types/operand.h"
@@ -47,7 +47,9 @@ Status reference(RunScope& scope) {
   dims[in.rank - 1] = empty ? 1 : kept;
   MICA_TRY_STATUS(scope.allocate_output(0, std::span<const int64_t>(dims, static_cast<size_t>(in.rank))));
   const Elements out(scope.out(0));
-  if (empty) { MICA_TRY(out.text(0), scope.keep({})); }
+  if (empty) {
+    MICA_TRY(out.text(0), scope.keep({}));
+  }
   String text;
   for (int64_t i = 0, to = 0; i < count; ++i) {
     if (is_stop_word(scope, texts.text(i).view())) continue;

@@ -10,7 +10,8 @@ constexpr std::span<const std::string_view> names_of(CaseChange) { return kCaseC
 struct StringNormalizer {
   CaseChange change = CaseChange::kNone;
   bool case_sensitive = false;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("change", change, "the case that results have");
     v("case_sensitive", case_sensitive, "whether stop words are compared by case");
   }

@@ -58,7 +58,10 @@ Status reference(RunScope& scope) {
   if (scope.wants(1)) MICA_TRY_STATUS(scope.allocate_output(1, in.shape()));
   for (int64_t i = 0; i < count; ++i) {
     int64_t parts = 0;
-    MICA_TRY_STATUS(split(texts.text(i).view(), attributes, [&](std::string_view) { ++parts; return Status(); }));
+    MICA_TRY_STATUS(split(texts.text(i).view(), attributes, [&](std::string_view) {
+      ++parts;
+      return Status();
+    }));
     most = std::max(most, parts);
     if (scope.wants(1)) Elements(scope.out(1)).set_integer(i, parts);
   }
@@ -73,18 +76,21 @@ Status reference(RunScope& scope) {
       MICA_TRY(out.text(i * most + at++), scope.keep(part));
       return {};
     }));
-    for (; at < most; ++at) { MICA_TRY(out.text(i * most + at), scope.keep({})); }
+    for (; at < most; ++at) {
+      MICA_TRY(out.text(i * most + at), scope.keep({}));
+    }
   }
   return {};
 }
 
 }  // namespace
 
-MICA_OP(string_split) = {.name = "string_split",
-                         .doc = "The parts of each string along a new axis, filled up with empty ones, and how many there are",
-                         .outputs = {1, 2},
-                         .attributes = attr_class<StringSplit>(),
-                         .infer = infer,
-                         .reference = reference};
+MICA_OP(string_split) = {
+    .name = "string_split",
+    .doc = "The parts of each string along a new axis, filled up with empty ones, and how many there are",
+    .outputs = {1, 2},
+    .attributes = attr_class<StringSplit>(),
+    .infer = infer,
+    .reference = reference};
 
 }  // namespace mica

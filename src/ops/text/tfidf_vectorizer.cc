@@ -1,5 +1,5 @@
-// Inputs: items [C] or [N, C] (integers or strings), the pool of n-grams, where each length begins in the pool, the output column
-// of each n-gram, weights per n-gram (optional).
+// Inputs: items [C] or [N, C] (integers or strings), the pool of n-grams, where each length begins in the pool, the
+// output column of each n-gram, weights per n-gram (optional).
 #include "ops/text/tfidf_vectorizer.h"
 
 #include <algorithm>
@@ -29,7 +29,10 @@ bool same_item(const TensorView& a, int64_t i, const TensorView& b, int64_t j) {
 }
 
 // The n-grams of the pool in its order: `start` in the pool, `length`.
-struct Grams { int64_t count = 0; int64_t *start = nullptr, *length = nullptr; };
+struct Grams {
+  int64_t count = 0;
+  int64_t *start = nullptr, *length = nullptr;
+};
 
 Result<Grams> list_grams(RunScope& scope) {
   const TensorView &pool = scope.in(1), &begins = scope.in(2);
@@ -40,7 +43,8 @@ Result<Grams> list_grams(RunScope& scope) {
   grams.length = grams.start + items;
   for (int64_t n = 1; n <= lengths; ++n) {
     const int64_t begin = Elements(begins).integer(n - 1), end = n < lengths ? Elements(begins).integer(n) : items;
-    MICA_CHECK(begin >= 0 && begin <= end && end <= items && (end - begin) % n == 0, kBadValue, "n-grams of {} items at {} to {} of {}", n, begin, end, items);
+    MICA_CHECK(begin >= 0 && begin <= end && end <= items && (end - begin) % n == 0, kBadValue,
+               "n-grams of {} items at {} to {} of {}", n, begin, end, items);
     for (int64_t at = begin; at < end; at += n) {
       grams.start[grams.count] = at;
       grams.length[grams.count++] = n;
@@ -49,13 +53,19 @@ Result<Grams> list_grams(RunScope& scope) {
   return grams;
 }
 
-// How often gram g begins anywhere in items row … row + count, its items `step` apart.
-int64_t occurrences(const TensorView& in, int64_t row, int64_t count, const TensorView& pool, int64_t start, int64_t length, int64_t step) {
+// Consecutive items of a tensor.
+struct Run {
+  const TensorView& view;
+  int64_t start, length;
+};
+
+// How often a gram begins anywhere in a row, its items `step` apart.
+int64_t occurrences(const Run& row, const Run& gram, int64_t step) {
   int64_t found = 0;
-  for (int64_t at = 0; at + (length - 1) * step < count; ++at) {
+  for (int64_t at = 0; at + (gram.length - 1) * step < row.length; ++at) {
     int64_t k = 0;
-    while (k < length && same_item(in, row + at + k * step, pool, start + k)) ++k;
-    found += k == length;
+    while (k < gram.length && same_item(row.view, row.start + at + k * step, gram.view, gram.start + k)) ++k;
+    found += k == gram.length;
   }
   return found;
 }
@@ -64,10 +74,13 @@ Status reference(RunScope& scope) {
   const auto& attributes = scope.attributes<TfIdfVectorizer>();
   const TensorView &in = scope.in(0), &pool = scope.in(1);
   MICA_CHECK(in.rank == 1 || in.rank == 2, kBadRank, "tfidf_vectorizer needs rank 1 or 2, not {}", in.rank);
-  MICA_CHECK((in.dtype == DType::kString) == (pool.dtype == DType::kString), kBadType, "items are {}, the pool {}", name_of(in.dtype), name_of(pool.dtype));
-  MICA_CHECK(attributes.max_skip >= 0 && attributes.max_skip < (1 << 20), kBadAttribute, "max_skip is {}", attributes.max_skip);
+  MICA_CHECK((in.dtype == DType::kString) == (pool.dtype == DType::kString), kBadType, "items are {}, the pool {}",
+             name_of(in.dtype), name_of(pool.dtype));
+  MICA_CHECK(attributes.max_skip >= 0 && attributes.max_skip < (1 << 20), kBadAttribute, "max_skip is {}",
+             attributes.max_skip);
   MICA_TRY(const Grams grams, list_grams(scope));
-  MICA_CHECK(scope.in(3).count() == grams.count && (!scope.has(4) || scope.in(4).count() == grams.count), kBadShape, "{} n-grams with {} columns", grams.count, scope.in(3).count());
+  MICA_CHECK(scope.in(3).count() == grams.count && (!scope.has(4) || scope.in(4).count() == grams.count), kBadShape,
+             "{} n-grams with {} columns", grams.count, scope.in(3).count());
   int64_t columns = 0;
   for (int64_t g = 0; g < grams.count; ++g) {
     const int64_t column = Elements(scope.in(3)).integer(g);
@@ -86,9 +99,11 @@ Status reference(RunScope& scope) {
       int64_t found = 0;
       // A single item has no neighbours to skip to.
       for (int64_t step = 1; step <= (length == 1 ? 1 : attributes.max_skip + 1); ++step)
-        found += occurrences(in, r * count, count, pool, grams.start[g], length, step);
+        found += occurrences({in, r * count, count}, {pool, grams.start[g], length}, step);
       const double weight = scope.has(4) ? Elements(scope.in(4)).number(g) : 1;
-      const double value = attributes.mode == TfIdfMode::kTf ? static_cast<double>(found) : attributes.mode == TfIdfMode::kIdf ? (found ? weight : 0) : static_cast<double>(found) * weight;
+      const double value = attributes.mode == TfIdfMode::kTf    ? static_cast<double>(found)
+                           : attributes.mode == TfIdfMode::kIdf ? (found ? weight : 0)
+                                                                : static_cast<double>(found) * weight;
       const int64_t to = r * columns + Elements(scope.in(3)).integer(g);
       out.set_number(to, out.number(to) + value);
     }

@@ -10,7 +10,8 @@ constexpr std::span<const std::string_view> names_of(TfIdfMode) { return kTfIdfM
 struct TfIdfVectorizer {
   TfIdfMode mode = TfIdfMode::kTf;
   int64_t min_length = 1, max_length = 1, max_skip = 0;
-  template <class V> void visit(V&& v) {
+  template <class V>
+  void visit(V&& v) {
     v("mode", mode, "counts, weights of what is there, or weighted counts");
     v("min_length", min_length, "shortest n-grams");
     v("max_length", max_length, "longest n-grams");
