@@ -9,18 +9,21 @@ MICA_DECLARE_OP(loop);
 MICA_DECLARE_OP(scan);
 namespace {
 
+// A branch that the known condition never takes need not make sense: shapes that decide it may not fit the other.
 Values import_if(const SourceNode& node, Builder& build) {
   Values own[2], captures;
   std::vector<std::unique_ptr<Graph>> regions;
   constexpr std::string_view kKeys[] = {"then_branch", "else_branch"};
-  for (int r = 0; r < 2; ++r) {
+  const TensorView* known = node.input(0)->contents();
+  const bool decided = known && known->count() == 1, taken = decided && Elements(*known).integer(0) != 0;
+  for (size_t r = 0; r < 2; ++r) {
     node.ignore(kKeys[r]);
-    regions.push_back(node.region(node, kKeys[r], {}, own[r]));
+    const std::string_view key = !decided ? kKeys[r] : kKeys[taken ? 0 : 1];
+    regions.push_back(node.region(node, key, {}, own[r]));
     for (Value* capture : own[r])
       if (std::ranges::find(captures, capture) == captures.end()) captures.push_back(capture);
-    if (regions[static_cast<size_t>(r)]->outputs.size() < static_cast<size_t>(node.outputs()))
-      fail(Code::kBadModel, "`{}` of If has {} outputs, expected {}", kKeys[r],
-           regions[static_cast<size_t>(r)]->outputs.size(), node.outputs());
+    if (regions[r]->outputs.size() < static_cast<size_t>(node.outputs()))
+      fail(Code::kBadModel, "`{}` of If has {} outputs, expected {}", key, regions[r]->outputs.size(), node.outputs());
   }
   for (size_t r = 0; r < 2; ++r) region::take_captures(*regions[r], 0, own[r], captures);
   Values inputs{node.input(0)};

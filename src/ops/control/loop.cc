@@ -72,7 +72,12 @@ Status infer(InferScope& scope) {
     turns = scope.dims().fresh("turns");
   for (int i = 0; i < scope.output_count(); ++i) {
     if (i < carried) {
-      scope.out(i, region::outside(in[static_cast<size_t>(kFixed + i)].type, scope.dims()));
+      Type type = in[static_cast<size_t>(kFixed + i)].type;
+      if (const Type& made = out[static_cast<size_t>(1 + i)].type; type.kind != made.kind) {  // what an optional held
+        type.kind = made.kind;
+        type.of = made.of;
+      }
+      scope.out(i, region::outside(type, scope.dims()));
       continue;
     }
     Type type = region::outside(out[static_cast<size_t>(i) + 1].type, scope.dims());

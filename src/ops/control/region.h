@@ -7,12 +7,17 @@
 
 namespace mica::region {
 
+// An optional value may become what it holds: the first turn of a loop makes a sequence of one that was empty.
+inline bool holds(const Type& optional, const Type& inner) {
+  return optional.kind == Kind::kOptional && optional.of == inner.kind;
+}
+
 // Widens `state` so that `made` is one of its values: dims that differ become data-dependent symbols, once; ranks that
 // differ an unknown rank. `open` has a bit per dim that is a symbol already. Returns whether `state` changed. Errors:
 // kBadType.
 inline Result<bool> widen(Type& state, const Type& made, uint32_t& open, DimTable& dims) {
-  const bool same =
-      state.kind == made.kind && state.of == made.of && state.dtype == made.dtype && state.key == made.key;
+  const bool alike = state.dtype == made.dtype && state.key == made.key;
+  const bool same = alike && ((state.kind == made.kind && state.of == made.of) || holds(state, made));
   MICA_CHECK(same, kBadType, "a value changes its type from {} to {}", name_of(state.dtype), name_of(made.dtype));
   if (!state.shape.known()) return false;
   if (state.shape.rank != made.shape.rank) {

@@ -232,7 +232,7 @@ Status reference(RunScope& scope) {
 
 MICA_OP(scan) = {.name = "scan",
                  .doc = "Runs its region for each slice of the scanned inputs, with states that go from turn to turn",
-                 .inputs = {1, kAnyNumber},
+                 .inputs = {0, kAnyNumber},
                  .outputs = {0, kAnyNumber},
                  .attributes = attr_class<Scan>(),
                  .infer = infer,
