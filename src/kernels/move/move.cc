@@ -32,9 +32,11 @@ int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 // A task moves about this much: a few microseconds, so that threads share evenly and a small copy is one task.
 constexpr int64_t kTaskBytes = 64 * 1024;
 
-// Axes by falling destination stride, so that writes go forward; neighbours that act as one are joined. Returns how many are left.
+// Axes by falling destination stride, so that writes go forward; neighbours that act as one are joined. Returns how
+// many are left.
 int order_axes(CopyAxis* axes, int count) {
-  std::stable_sort(axes, axes + count, [](const CopyAxis& a, const CopyAxis& b) { return magnitude(a.to) > magnitude(b.to); });
+  std::stable_sort(axes, axes + count,
+                   [](const CopyAxis& a, const CopyAxis& b) { return magnitude(a.to) > magnitude(b.to); });
   int left = 0;
   for (int i = 0; i < count; ++i) {
     CopyAxis* outer = left ? &axes[left - 1] : nullptr;
@@ -86,7 +88,8 @@ void cut_tasks(CopyPlan& plan) {
   if (plan.kind == CopyKind::kTranspose) {
     // 64 elements of a destination row, and as many rows as fit: whole cache lines on both sides.
     plan.inner_block = std::min<int64_t>(plan.inner.size, 64);
-    plan.cross_block = std::min(plan.cross.size, pieces(std::max<int64_t>(kTaskBytes / (plan.inner_block * unit), 64), 64) * 64);
+    plan.cross_block =
+        std::min(plan.cross.size, pieces(std::max<int64_t>(kTaskBytes / (plan.inner_block * unit), 64), 64) * 64);
   } else {
     plan.inner_block = std::min(plan.inner.size, std::max<int64_t>(kTaskBytes / unit, 1));
   }
@@ -121,11 +124,12 @@ CopyPlan plan_copy(const CopyAxis* axes, int rank, int64_t element_bytes) {
 
 size_t print(const CopyPlan& plan, char* out, size_t size) {
   constexpr std::string_view kNames[] = {"rows", "fill", "transpose", "strided"};
-  return format_to(out, size, "{} {} [{}] {}x{} tasks={}", kNames[static_cast<int>(plan.kind)], plan.element, plan.outer,
-                   plan.inner.size, plan.cross.size, plan.tasks);
+  return format_to(out, size, "{} {} [{}] {}x{} tasks={}", kNames[static_cast<int>(plan.kind)], plan.element,
+                   plan.outer, plan.inner.size, plan.cross.size, plan.tasks);
 }
 
-void gather_rows(const GatherPlan& plan, const char* table, const void* indices, char* out, int64_t task_begin, int64_t task_end) {
+void gather_rows(const GatherPlan& plan, const char* table, const void* indices, char* out, int64_t task_begin,
+                 int64_t task_end) {
   for (int64_t task = task_begin; task < task_end; ++task) {
     const int64_t o = task / plan.count, i = task % plan.count;
     int64_t index = plan.wide ? static_cast<const int64_t*>(indices)[i * plan.index_step]
@@ -133,8 +137,10 @@ void gather_rows(const GatherPlan& plan, const char* table, const void* indices,
     if (index < 0) index += plan.size;
     const char* from = table + o * plan.table_outer + index * plan.table_row;
     char* to = out + o * plan.out_outer + i * plan.out_row;
-    if (plan.row_bytes == 4) std::memcpy(to, from, 4);
-    else std::memcpy(to, from, static_cast<size_t>(plan.row_bytes));
+    if (plan.row_bytes == 4)
+      std::memcpy(to, from, 4);
+    else
+      std::memcpy(to, from, static_cast<size_t>(plan.row_bytes));
   }
 }
 

@@ -1,8 +1,8 @@
-// Data movement at memory speed: a copy between two strided layouts of the same elements (transposition, concatenation, slices,
-// tiles, broadcasts, layout changes), and rows gathered by index.
+// Data movement at memory speed: a copy between two strided layouts of the same elements (transposition, concatenation,
+// slices, tiles, broadcasts, layout changes), and rows gathered by index.
 //
-// Goals: every element size of 1, 2, 4, 8 and 16 bytes; any strides, zero and negative ones included, on the reading side.
-// Non-goals: conversion of elements; overlapping source and destination.
+// Goals: every element size of 1, 2, 4, 8 and 16 bytes; any strides, zero and negative ones included, on the reading
+// side. Non-goals: conversion of elements; overlapping source and destination.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -35,11 +35,12 @@ struct CopyPlan {
   int64_t inner_block = 1, cross_block = 1;    // elements of a task
   int64_t inner_blocks = 1, cross_blocks = 1;  // tasks of one inner piece
   int64_t tasks = 0;
-  int64_t bytes = 0;                           // written in all
+  int64_t bytes = 0;  // written in all
 };
 
-// Drops axes of one element, joins those that act as one on both sides and widens elements that stay together, so that few outer
-// axes are left and the inner piece is as long as it can be. `rank` <= kMaxCopyAxes; `element_bytes` is 1, 2, 4, 8 or 16. Pure.
+// Drops axes of one element, joins those that act as one on both sides and widens elements that stay together, so that
+// few outer axes are left and the inner piece is as long as it can be. `rank` <= kMaxCopyAxes; `element_bytes` is 1, 2,
+// 4, 8 or 16. Pure.
 CopyPlan plan_copy(const CopyAxis* axes, int rank, int64_t element_bytes);
 // "transpose 4 [2] 64x3136 tasks=13"; returns the length, writes at most size.
 size_t print(const CopyPlan& plan, char* out, size_t size);
@@ -48,9 +49,9 @@ size_t print(const CopyPlan& plan, char* out, size_t size);
 struct GatherPlan {
   int64_t outer = 1, count = 1, row_bytes = 1;
   int64_t table_outer = 0, table_row = 0, out_outer = 0, out_row = 0;  // bytes
-  int64_t size = 1;                                                     // rows of the table: negative indices count from its end
-  int64_t index_step = 1;                                               // elements
-  bool wide = true;                                                     // i64 indices, else i32
+  int64_t size = 1;        // rows of the table: negative indices count from its end
+  int64_t index_step = 1;  // elements
+  bool wide = true;        // i64 indices, else i32
 };
 
 struct MoveKernels {
@@ -59,7 +60,8 @@ struct MoveKernels {
 const MoveKernels& move_kernels(Isa isa);
 
 // Tasks are places (outer · count). Indices must be in range: see `gather_out_of_range`.
-void gather_rows(const GatherPlan& plan, const char* table, const void* indices, char* out, int64_t task_begin, int64_t task_end);
+void gather_rows(const GatherPlan& plan, const char* table, const void* indices, char* out, int64_t task_begin,
+                 int64_t task_end);
 // The first index outside of [-size, size), or -1.
 int64_t gather_out_of_range(const GatherPlan& plan, const void* indices);
 

@@ -141,7 +141,8 @@ void transpose_block(const char* from, int64_t from_pitch, char* to, int64_t to_
     for (; c + kSide <= columns; c += kSide)
       Tile<kBytes>::run(from + r * from_pitch + c * kBytes, from_pitch, to + c * to_pitch + r * kBytes, to_pitch);
     for (; c < columns; ++c)
-      for (int64_t k = r; k < r + kSide; ++k) move<kBytes>(from + k * from_pitch + c * kBytes, to + c * to_pitch + k * kBytes);
+      for (int64_t k = r; k < r + kSide; ++k)
+        move<kBytes>(from + k * from_pitch + c * kBytes, to + c * to_pitch + k * kBytes);
   }
   if (r == rows) return;
   for (int64_t c = 0; c < columns; ++c)
@@ -156,7 +157,8 @@ void copy_piece(const CopyPlan& plan, const char* from, char* to, int64_t inner,
   if (plan.kind == CopyKind::kFill) return fill_row<kBytes>(from, to, n);
   if (plan.kind == CopyKind::kStrided) return copy_strided<kBytes>(from, to, plan.inner, n);
   const int64_t left = plan.cross.size - cross, columns = left < plan.cross_block ? left : plan.cross_block;
-  transpose_block<kBytes>(from + cross * plan.cross.from, plan.inner.from, to + cross * plan.cross.to, plan.cross.to, n, columns);
+  transpose_block<kBytes>(from + cross * plan.cross.from, plan.inner.from, to + cross * plan.cross.to, plan.cross.to, n,
+                          columns);
 }
 
 void copy_one(const CopyPlan& plan, const char* from, char* to, int64_t inner, int64_t cross) {
@@ -184,7 +186,8 @@ void copy(const CopyPlan& plan, const char* from, char* to, int64_t task_begin, 
     to += at[i] * plan.axes[i].to;
   }
   for (int64_t task = task_begin; task < task_end; ++task) {
-    copy_one(plan, from, to, block % plan.inner_blocks * plan.inner_block, block / plan.inner_blocks * plan.cross_block);
+    copy_one(plan, from, to, block % plan.inner_blocks * plan.inner_block,
+             block / plan.inner_blocks * plan.cross_block);
     if (++block < blocks) continue;
     block = 0;
     for (int i = plan.outer; i-- > 0;) {

@@ -30,15 +30,13 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-struct Padding {
-  int64_t before[kMaxRank] = {}, after[kMaxRank] = {};
-};
+}  // namespace
 
-Result<Padding> read_padding(const RunScope& scope, int rank) {
-  MICA_TRY(const Ints pads, read_ints(scope.in(1), "pads"));
+Result<Padding> read_padding(const TensorView& list, const TensorView* axes_list, int rank) {
+  MICA_TRY(const Ints pads, read_ints(list, "pads"));
   Ints axes;
-  if (scope.has(3)) {
-    MICA_TRY(axes, read_ints(scope.in(3), "axes"));
+  if (axes_list) {
+    MICA_TRY(axes, read_ints(*axes_list, "axes"));
     MICA_TRY_STATUS(normalize_axes(axes, rank));
   } else {
     for (int i = 0; i < rank; ++i) axes.push(i);
@@ -51,6 +49,8 @@ Result<Padding> read_padding(const RunScope& scope, int rank) {
   }
   return padding;
 }
+
+namespace {
 
 // Where each element of the output's axes comes from, one table per axis.
 Result<const int64_t*> source_table(RunScope& scope, int64_t size, int64_t before, int64_t length) {
@@ -65,7 +65,7 @@ Result<const int64_t*> source_table(RunScope& scope, int64_t size, int64_t befor
 
 Status reference(RunScope& scope) {
   MICA_TRY(const TensorView from, wide_input(scope, 0));
-  MICA_TRY(const Padding padding, read_padding(scope, from.rank));
+  MICA_TRY(const Padding padding, read_padding(scope.in(1), scope.has(3) ? &scope.in(3) : nullptr, from.rank));
   Shape shape = from.to_shape();
   DimTable dims;
   for (int i = 0; i < from.rank; ++i) shape[i] = dims.add(shape[i], dims.add(padding.before[i], padding.after[i]));

@@ -15,6 +15,13 @@ struct Pad {
   }
 };
 
+struct Padding {
+  int64_t before[kMaxRank] = {}, after[kMaxRank] = {};
+};
+// The lists of a pad's operands, by axis of a tensor of `rank`; `axes` is null when left out. Errors: kBadShape,
+// kBadAttribute.
+Result<Padding> read_padding(const TensorView& pads, const TensorView* axes, int rank);
+
 // The input element that stands at place `i - before` of an axis of `size` > 0 elements; -1 for the constant.
 inline int64_t padded_source(PadMode mode, int64_t i, int64_t size) {
   if (i >= 0 && i < size) return i;

@@ -1,7 +1,7 @@
 // Slice with starts, ends, axes and steps as operands, clamped as ONNX 13 defines it.
 #include <optional>
 
-#include "types/operand.h"
+#include "ops/move/slice.h"
 
 namespace mica {
 namespace {
@@ -82,33 +82,49 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// The part of `in` that the operands choose.
-Result<TensorView> cut_view(const RunScope& scope, TensorView in) {
-  MICA_TRY(const Ints starts, read_ints(scope.in(1), "starts"));
-  MICA_TRY(const Ints ends, read_ints(scope.in(2), "ends"));
+}  // namespace
+
+Result<SliceCut> slice_cut(const TensorView& in, const SliceOperands& operands) {
+  MICA_TRY(const Ints starts, read_ints(*operands.starts, "starts"));
+  MICA_TRY(const Ints ends, read_ints(*operands.ends, "ends"));
   Ints axes, steps;
-  if (scope.has(3)) {
-    MICA_TRY(axes, read_ints(scope.in(3), "axes"));
+  if (operands.axes) {
+    MICA_TRY(axes, read_ints(*operands.axes, "axes"));
   } else {
     for (size_t i = 0; i < starts.size(); ++i) axes.push(static_cast<int64_t>(i));
   }
   MICA_TRY_STATUS(normalize_axes(axes, in.rank));
-  if (scope.has(4)) {
-    MICA_TRY(steps, read_ints(scope.in(4), "steps"));
+  if (operands.steps) {
+    MICA_TRY(steps, read_ints(*operands.steps, "steps"));
   }
   const bool agree =
-      starts.size() == axes.size() && ends.size() == axes.size() && (!scope.has(4) || steps.size() == axes.size());
+      starts.size() == axes.size() && ends.size() == axes.size() && (!operands.steps || steps.size() == axes.size());
   MICA_CHECK(agree, kBadShape, "slice lists {} axes, {} starts, {} ends and {} steps", axes.size(), starts.size(),
              ends.size(), steps.size());
+  SliceCut result;
+  for (int i = 0; i < in.rank; ++i) result.length[i] = in.dim(i);
   DimTable dims;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const int axis = static_cast<int>(axes[i]);
+    const auto axis = static_cast<int>(axes[i]);
     const int64_t step = steps.get(i, 1);
     MICA_TRY_STATUS(check_step(step));
-    const Cut cut = cut_axis(in.dim(axis), starts[i], ends[i], step, dims).value_or(Cut());
-    in = slice_axis(in, axis, cut.begin.value(), cut.length.value(), cut.length.value() > 1 ? step : 1);
+    const std::optional<Cut> known = cut_axis(in.dim(axis), starts[i], ends[i], step, dims);
+    const Cut cut = known.value_or(Cut());
+    result.begin[axis] = cut.begin.value();
+    result.length[axis] = cut.length.value();
+    result.step[axis] = cut.length.value() > 1 ? step : 1;
   }
   if (!dims.status().ok()) return dims.status().copy().take_error();
+  return result;
+}
+
+namespace {
+
+// The part of `in` that the operands choose.
+Result<TensorView> cut_view(const RunScope& scope, TensorView in) {
+  const auto given = [&](int i) { return scope.has(i) ? &scope.in(i) : nullptr; };
+  MICA_TRY(const SliceCut cut, slice_cut(in, {given(1), given(2), given(3), given(4)}));
+  for (int i = 0; i < in.rank; ++i) in = slice_axis(in, i, cut.begin[i], cut.length[i], cut.step[i]);
   return in;
 }
 

@@ -45,7 +45,6 @@ struct Part {
   int64_t begin = 0, length = 0;
 };
 
-// Where part `output` begins and how long it is; checks the sizes.
 Result<Part> part_of(const RunScope& scope, const TensorView& in, int axis, int output) {
   const int64_t parts = scope.attributes<Split>().parts, whole = in.dim(axis);
   MICA_CHECK(parts >= 1 && output < parts, kBadAttribute, "split makes {} parts", parts);

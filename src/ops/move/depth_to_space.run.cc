@@ -1,0 +1,22 @@
+#include "ops/move/blocks.h"
+#include "ops/move/copy_step.h"
+
+namespace mica {
+namespace {
+
+Result<bool> bind(BindScope& scope) {
+  if (!move::can_copy(scope)) return false;
+  const auto& attributes = scope.attributes<BlockMove>();
+  move::Side from = move::input_side(scope, 0), to = move::output_side(scope, 0);
+  if (to.view.empty()) return true;
+  from.view = move::deep_blocks(from.view, attributes);
+  to.view = move::wide_blocks(to.view, attributes.block);
+  MICA_TRY_STATUS(move::add_copy_step(scope, from, to));
+  return true;
+}
+
+}  // namespace
+
+MICA_RUN(depth_to_space) = {.bind = bind};
+
+}  // namespace mica
