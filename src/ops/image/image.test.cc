@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include "problem.h"
+
+namespace mica::suite {
+namespace {
+
+Spec floats(std::vector<double> values) { return constant(list({static_cast<int64_t>(values.size())}, values)); }
+
+// Two taps an axis, each product rounded.
+constexpr double kTerms = 8;
+
+TEST(Resize, ModesAndCoordinates) {
+  for (const char* mode : {"nearest", "linear", "cubic"})
+    for (const char* coordinates :
+         {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"})
+      for (std::vector<int64_t> size :
+           std::vector<std::vector<int64_t>>{{2, 19, 10, 14}, {2, 19, 3, 5}, {2, 19, 5, 7}, {2, 19, 1, 13}})
+        check({.op = "resize",
+               .attributes = {{"mode", mode}, {"coordinates", coordinates}},
+               .inputs = {uniform({2, 19, 5, 7}), absent(), absent(), ints(size)},
+               .terms = kTerms});
+  check({.op = "resize",
+         .attributes = {{"mode", "linear"}},
+         .inputs = {uniform({1, 33, 8, 9}), absent(), floats({1, 1, 2, 2})},
+         .terms = kTerms,
+         .expect_kernel = "resize_"});
+  check(
+      {.op = "resize", .inputs = {uniform({1, 3, 8, 9}), absent(), floats({1, 1, 2, 2})}, .expect_kernel = "resize_"});
+  check({.op = "resize",
+         .attributes = {{"mode", "linear"}},
+         .inputs = {special({1, 3, 4, 4}), absent(), floats({1, 1, 1, 1.5})},
+         .terms = kTerms});
+}
+TEST(Resize, Options) {
+  check({.op = "resize",
+         .attributes = {{"mode", "linear"}, {"antialias", true}},
+         .inputs = {uniform({1, 2, 9, 8}), absent(), absent(), ints({1, 2, 4, 3})},
+         .terms = 32});
+  check({.op = "resize",
+         .attributes = {{"mode", "cubic"}, {"exclude_outside", true}},
+         .inputs = {uniform({1, 2, 9, 8}), absent(), floats({1, 1, 0.6, 1.5})},
+         .terms = 32});
+  check({.op = "resize",
+         .attributes = {{"coordinates", "tf_crop_and_resize"}, {"mode", "linear"}, {"extrapolation", 10.0}},
+         .inputs = {uniform({1, 1, 4, 4}), floats({0, 0, 0.4, 0.6, 1, 1, 1.2, 1.7}), absent(), ints({1, 1, 3, 3})},
+         .terms = kTerms});
+  check({.op = "resize",
+         .attributes = {{"policy", "not_larger"}, {"axes", std::vector<int64_t>{3, 2}}},
+         .inputs = {uniform({1, 1, 2, 4}), absent(), absent(), ints({7, 8})},
+         .expect = {{.dims = {{1, 1, 4, 7}}}}});
+  for (const char* nearest : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"})
+    check({.op = "resize",
+           .attributes = {{"nearest", nearest}},
+           .inputs = {with_dtype(uniform({3, 5}, 0, 200), DType::kU8), absent(), floats({1, 0.5})}});
+  check_error({.op = "resize", .inputs = {uniform({1, 1, 2, 2})}}, Code::kBadShape);
+  check_error({.op = "resize", .inputs = {uniform({2, 2}), absent(), floats({1, -1})}}, Code::kBadValue);
+}
+TEST(GridSample, Modes) {
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (bool align : {false, true})
+        check({.op = "grid_sample",
+               .attributes = {{"mode", mode}, {"padding", padding}, {"align_corners", align}},
+               .inputs = {uniform({2, 3, 5, 4}), uniform({2, 3, 6, 2}, -1.5, 1.5)},
+               .terms = kTerms});
+  check({.op = "grid_sample", .inputs = {uniform({1, 1, 2, 2}), special({1, 4, 4, 2})}});
+}
+TEST(Regions, Pooling) {
+  check({.op = "max_roi_pool",
+         .attributes = {{"pooled_shape", std::vector<int64_t>{2, 2}}},
+         .inputs = {iota({1, 1, 4, 4}), list({1, 5}, {0, 0, 0, 3, 3})},
+         .expect = {{.numbers = {5, 7, 13, 15}}}});
+  check({.op = "roi_align",
+         .attributes = {{"height", 1}, {"width", 1}, {"sampling", 1}},
+         .inputs = {iota({1, 1, 4, 4}), list({1, 4}, {0, 0, 4, 4}), ints({0})},
+         .expect = {{.numbers = {7.5}}}});
+  check_error({.op = "roi_align", .inputs = {iota({1, 1, 4, 4}), list({1, 4}, {0, 0, 4, 4}), ints({1})}},
+              Code::kBadValue);
+  check({.op = "affine_grid",
+         .attributes = {{"align_corners", true}},
+         .inputs = {list({1, 2, 3}, {1, 0, 0, 0, 1, 0}), ints({1, 1, 2, 2})},
+         .expect = {{.numbers = {-1, -1, 1, -1, -1, 1, 1, 1}}}});
+}
+
+}  // namespace
+}  // namespace mica::suite

@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "problem.h"
+
+namespace mica::suite {
+namespace {
+
+Spec at(std::vector<int64_t> dims, std::vector<double> indices, DType dtype = DType::kI64) {
+  return list(std::move(dims), std::move(indices), dtype);
+}
+
+TEST(Gather, AxesAndTypes) {
+  for (DType dtype : {DType::kU8, DType::kF16, DType::kF32, DType::kI64, DType::kI4, DType::kC128})
+    for (int axis : {0, 1, 2, -1})
+      check({.op = "gather",
+             .attributes = {{"axis", axis}},
+             .inputs = {list({3, 5, 4}, {0, 1, 2, 3, 4, 5, 6}, dtype), at({2, 3}, {0, -1, 1, 2, -3, 0}, DType::kI32)}});
+  check({.op = "gather",
+         .inputs = {iota({3, 2}), at({}, {-1})},
+         .expect = {{.numbers = {4, 5}, .dims = {{2}}}},
+         .expect_kernel = "gather_rows"});
+  check({.op = "gather", .inputs = {iota({3, 2}), at({0}, {})}, .expect = {{.dims = {{0, 2}}}}});
+  check_error({.op = "gather", .inputs = {iota({3}), at({1}, {3})}}, Code::kBadValue);
+  check_error({.op = "gather", .inputs = {iota({3}), at({1}, {-4})}}, Code::kBadValue);
+}
+TEST(GatherElements, Axes) {
+  for (int axis : {0, 1})
+    check({.op = "gather_elements",
+           .attributes = {{"axis", axis}},
+           .inputs = {iota({3, 3}), at({2, 3}, {0, 1, -1, 2, 0, 0})}});
+  check_error({.op = "gather_elements", .inputs = {iota({3}), at({1}, {3})}}, Code::kBadValue);
+}
+TEST(GatherNd, Batches) {
+  check({.op = "gather_nd", .inputs = {iota({2, 2}), at({2, 2}, {0, 0, 1, -1})}, .expect = {{.numbers = {0, 3}}}});
+  check({.op = "gather_nd",
+         .attributes = {{"batch_dims", 1}},
+         .inputs = {iota({2, 2, 2}), at({2, 1}, {1, 0})},
+         .expect = {{.numbers = {2, 3, 4, 5}}}});
+  check_error({.op = "gather_nd", .inputs = {iota({2}), at({1, 2}, {0, 0})}}, Code::kBadShape);
+}
+TEST(Scatter, Reductions) {
+  for (const char* reduction : {"none", "add", "mul", "min", "max"})
+    for (DType dtype : {DType::kF32, DType::kI32, DType::kU8})
+      check({.op = "scatter_elements",
+             .attributes = {{"axis", 1}, {"reduction", reduction}},
+             .inputs = {list({2, 3}, {4, 1, 3, 2, 5, 6}, dtype), at({2, 2}, {1, 0, -1, 2}),
+                        list({2, 2}, {2, 7, 1, 3}, dtype)}});
+  check({.op = "scatter_elements",
+         .attributes = {{"reduction", "add"}},
+         .inputs = {iota({3}), at({3}, {1, 1, 1}), list({3}, {1, 2, 4})},
+         .expect = {{.numbers = {0, 8, 2}}}});
+  check({.op = "scatter_elements",
+         .attributes = {{"reduction", "max"}},
+         .inputs = {list({2}, {1, NAN}), at({2}, {0, 1}), list({2}, {NAN, 1})},
+         .expect = {{.numbers = {NAN, NAN}}}});
+  check({.op = "scatter_nd",
+         .inputs = {iota({4, 2}), at({2, 1}, {1, -1}), list({2, 2}, {9, 8, 7, 6})},
+         .expect = {{.numbers = {0, 1, 9, 8, 4, 5, 7, 6}}}});
+  check_error({.op = "scatter_nd", .inputs = {iota({4}), at({1, 1}, {4}), iota({1})}}, Code::kBadValue);
+}
+TEST(NonZero, Places) {
+  check({.op = "non_zero",
+         .inputs = {list({2, 2}, {1, 0, NAN, -0.0})},
+         .expect = {{.numbers = {0, 1, 0, 0}, .dims = {{2, 2}}}}});
+  check({.op = "non_zero", .inputs = {list({}, {3})}, .expect = {{.dims = {{0, 1}}}}});
+}
+TEST(TopK, TiesAndNan) {
+  check({.op = "top_k",
+         .inputs = {list({5}, {1, 3, 3, 2, 3}), ints({3})},
+         .outputs = 2,
+         .expect = {{.numbers = {3, 3, 3}}, {.numbers = {1, 2, 4}}}});
+  check({.op = "top_k",
+         .attributes = {{"largest", false}, {"axis", 0}},
+         .inputs = {list({3, 2}, {1, 9, 0, 9, 1, 8}), ints({2})},
+         .outputs = 2,
+         .expect = {{.numbers = {0, 8, 1, 9}}, {.numbers = {1, 2, 0, 0}}}});
+  check({.op = "top_k",
+         .inputs = {list({3}, {1, NAN, 2}), ints({2})},
+         .outputs = 2,
+         .expect = {{.numbers = {NAN, 2}}, {.numbers = {1, 2}}}});
+  check({.op = "top_k",
+         .inputs = {list({3}, {1, 18e18, 2}, DType::kU64), ints({1})},
+         .outputs = 2,
+         .expect = {{}, {.numbers = {1}}}});
+  check_error({.op = "top_k", .inputs = {iota({3}), ints({4})}, .outputs = 2}, Code::kBadValue);
+}
+TEST(Unique, Orders) {
+  check({.op = "unique",
+         .attributes = {{"sorted", false}},
+         .inputs = {list({6}, {2, 1, 1, 3, 4, 3})},
+         .outputs = 4,
+         .expect = {{.numbers = {2, 1, 3, 4}},
+                    {.numbers = {0, 1, 3, 4}},
+                    {.numbers = {0, 1, 1, 2, 3, 2}},
+                    {.numbers = {1, 2, 2, 1}}}});
+  check({.op = "unique",
+         .attributes = {{"flat", false}},
+         .inputs = {list({3, 2}, {2, 0, 1, 5, 2, 0})},
+         .outputs = 4,
+         .expect = {{.numbers = {1, 5, 2, 0}}, {.numbers = {1, 0}}, {.numbers = {1, 0, 1}}, {.numbers = {1, 2}}}});
+  check({.op = "unique", .inputs = {uniform({0})}, .outputs = 4, .expect = {{.dims = {{0}}}}});
+}
+TEST(NonMaxSuppression, Overlaps) {
+  const Spec boxes = list({1, 3, 4}, {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 5, 1, 6}),
+             scores = list({1, 1, 3}, {0.5, 0.9, 0.8});
+  check({.op = "non_max_suppression",
+         .inputs = {boxes, scores, ints({9}), list({1}, {0.5})},
+         .expect = {{.numbers = {0, 0, 1, 0, 0, 2}}}});
+  check({.op = "non_max_suppression",
+         .inputs = {boxes, scores, ints({9}), list({1}, {0.5}), list({1}, {0.85})},
+         .expect = {{.numbers = {0, 0, 1}}}});
+  check({.op = "non_max_suppression", .inputs = {boxes, scores}, .expect = {{.dims = {{0, 3}}}}});
+}
+TEST(Det, Matrices) {
+  check({.op = "det", .inputs = {list({2, 2, 2}, {1, 2, 3, 4, 0, 1, 1, 0})}, .expect = {{.numbers = {-2, -1}}}});
+  check({.op = "det", .inputs = {list({0, 0}, {})}, .expect = {{.numbers = {1}}}});
+  check_error({.op = "det", .inputs = {uniform({2, 3})}}, Code::kBadShape);
+}
+
+}  // namespace
+}  // namespace mica::suite
