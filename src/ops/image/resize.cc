@@ -307,7 +307,6 @@ void resize_axis(const double* from, double* to, const Samples& s, const AxisPas
       std::fill(row, row + inner, s.outside[i] ? pass.extrapolation : 0.0);
       for (int64_t k = 0; k < s.taps && !s.outside[i]; ++k) {
         const double weight = s.weight[i * s.taps + k];
-        if (weight == 0) continue;
         const double* source = from + (o * pass.in + s.index[i * s.taps + k]) * inner;
         for (int64_t j = 0; j < inner; ++j) row[j] += weight * source[j];
       }

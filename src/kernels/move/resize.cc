@@ -1,0 +1,60 @@
+#include "kernels/move/resize.h"
+
+#include <cstring>
+
+#include "base/isa.h"
+#include "mica_isas.inc"
+
+namespace mica {
+
+#define MICA_DECLARE(set)                        \
+  namespace set {                                \
+  extern const ResampleKernels resample_kernels; \
+  }
+MICA_FOREACH_ISA(MICA_DECLARE)
+#undef MICA_DECLARE
+
+const ResampleKernels& resample_kernels(Isa isa) {
+#define MICA_PICK(set) \
+  if (name_of(isa) == #set) return set::resample_kernels;
+  MICA_FOREACH_ISA(MICA_PICK)
+#undef MICA_PICK
+  return portable::resample_kernels;
+}
+
+namespace {
+
+template <class T>
+void nearest_row(const ResampleAxis& columns, int64_t pixel_out, const char* row, char* to) {
+  for (int64_t i = 0; i < columns.out; ++i)
+    std::memcpy(to + i * pixel_out * static_cast<int64_t>(sizeof(T)),
+                row + columns.index[i] * static_cast<int64_t>(sizeof(T)), sizeof(T));
+}
+
+void nearest_pixels(const ResampleAxis& columns, int64_t pixel_in, int64_t pixel_out, const char* row, char* to) {
+  for (int64_t i = 0; i < columns.out; ++i)
+    std::memcpy(to + i * pixel_out, row + columns.index[i] * pixel_in, static_cast<size_t>(pixel_in));
+}
+
+}  // namespace
+
+void resample_nearest(const ResampleProblem& p, int64_t element, const char* x, char* y, int64_t task_begin,
+                      int64_t task_end) {
+  for (int64_t task = task_begin; task < task_end; ++task) {
+    const int64_t r = task % p.rows.out, plane = task / p.rows.out % p.planes, group = task / p.rows.out / p.planes;
+    const char* row = x + (group * p.group_in + plane * p.plane_in + p.rows.index[r] * p.row_in) * element;
+    char* to = y + (group * p.group_out + plane * p.plane_out + r * p.row_out) * element;
+    if (p.channels > 1)
+      nearest_pixels(p.columns, p.channels * element, p.pixel_out * element, row, to);
+    else if (element == 1)
+      nearest_row<uint8_t>(p.columns, p.pixel_out, row, to);
+    else if (element == 2)
+      nearest_row<uint16_t>(p.columns, p.pixel_out, row, to);
+    else if (element == 4)
+      nearest_row<uint32_t>(p.columns, p.pixel_out, row, to);
+    else
+      nearest_pixels(p.columns, element, p.pixel_out * element, row, to);
+  }
+}
+
+}  // namespace mica

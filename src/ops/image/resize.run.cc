@@ -1,0 +1,132 @@
+#include "ops/image/resize.h"
+
+#include "kernels/move/resize.h"
+#include "step/run.h"
+
+namespace mica {
+namespace {
+
+struct ResizeStep {
+  ResampleProblem problem;
+  const ResampleKernels* kernels;
+  int64_t element;
+  int out;
+};
+
+void run_linear(const void* arguments, void* const* operands, const TaskRange& range) {
+  const auto& args = *static_cast<const ResizeStep*>(arguments);
+  args.kernels->linear(args.problem, static_cast<const float*>(operands[0]), static_cast<float*>(operands[args.out]),
+                       static_cast<float*>(range.scratch), range.begin, range.end);
+}
+void run_nearest(const void* arguments, void* const* operands, const TaskRange& range) {
+  const auto& args = *static_cast<const ResizeStep*>(arguments);
+  resample_nearest(args.problem, args.element, static_cast<const char*>(operands[0]),
+                   static_cast<char*>(operands[args.out]), range.begin, range.end);
+}
+
+// Taps and weights of one axis, tap by tap. An axis that stays as it is has one tap of weight 1.
+Result<bool> make_axis(BindScope& scope, const ResizeAxis& plan, ResampleAxis& axis) {
+  const auto& attributes = scope.attributes<Resize>();
+  const bool same = plan.same(attributes);
+  axis = {.in = plan.in, .out = plan.out, .taps = same ? 1 : resize_taps(attributes, plan)};
+  constexpr int64_t kMostTaps = 256;
+  if (axis.taps > kMostTaps || plan.in > INT32_MAX || plan.out > INT32_MAX) return false;
+  const auto count = static_cast<size_t>(axis.taps * axis.out);
+  MICA_TRY(void* index_memory, scope.memory(count * sizeof(int32_t)));
+  MICA_TRY(void* weight_memory, scope.memory(count * sizeof(float)));
+  auto* index = static_cast<int32_t*>(index_memory);
+  auto* weight = static_cast<float*>(weight_memory);
+  axis.index = index;
+  axis.weight = weight;
+  for (int64_t i = 0; i < axis.out; ++i) {
+    int64_t places[kMostTaps] = {i};
+    double weights[kMostTaps] = {1};
+    if (!same && !resize_sample(attributes, plan, i, places, weights)) return false;
+    for (int64_t k = 0; k < axis.taps; ++k) {
+      index[k * axis.out + i] = static_cast<int32_t>(places[k]);
+      weight[k * axis.out + i] = static_cast<float>(weights[k]);
+    }
+  }
+  return true;
+}
+
+// Axes [first, last) as one, in elements. False when they are not evenly spaced.
+bool join_axes(const TensorView& view, int first, int last, int64_t& count, int64_t& step) {
+  count = 1;
+  step = 0;
+  for (int i = last; i-- > first;) {
+    if (view.dim(i) == 1) continue;
+    const int64_t stride = view.stride(i) / element_bytes(view.dtype);
+    if (count != 1 && stride != step * count) return false;
+    if (count == 1) step = stride;
+    count *= view.dim(i);
+  }
+  return true;
+}
+
+// Strides of the problem: channels innermost when the input has them so, else one plane per channel. Rows must be
+// dense.
+bool place_operands(const TensorView& in, const TensorView& out, ResampleProblem& p) {
+  const int64_t e = element_bytes(in.dtype);
+  const int rank = in.rank, w = rank - 1, h = rank == 3 ? -1 : rank - 2, spatial = h < 0 ? w : h;
+  for (int i = 0; i < rank; ++i)
+    if (in.stride(i) % e != 0 || out.stride(i) % e != 0) return false;
+  const bool innermost = rank >= 3 && in.dim(1) > 1 && in.stride(1) == e && out.stride(1) == e;
+  p.channels = innermost ? in.dim(1) : 1;
+  if (in.dim(w) > 1 && in.stride(w) != p.channels * e) return false;
+  p.pixel_out = out.stride(w) / e;
+  p.row_in = h < 0 ? 0 : in.stride(h) / e;
+  p.row_out = h < 0 ? 0 : out.stride(h) / e;
+  int64_t groups = 1, planes = 1;
+  const int lead = rank >= 3 ? 1 : 0;  // the batch
+  if (!join_axes(in, 0, lead, p.groups, p.group_in) || !join_axes(out, 0, lead, groups, p.group_out)) return false;
+  const int first = innermost ? 2 : lead;
+  return join_axes(in, first, spatial, p.planes, p.plane_in) && join_axes(out, first, spatial, planes, p.plane_out);
+}
+
+Result<bool> bind(BindScope& scope) {
+  const TensorView &in = scope.input(0).view, &out = scope.output(0).view;
+  const auto& attributes = scope.attributes<Resize>();
+  const bool nearest = attributes.mode == ResizeMode::kNearest;
+  if (in.rank < 2 || in.empty() || is_sub_byte(in.dtype) || in.dtype == DType::kString) return false;
+  if (!nearest && in.dtype != DType::kF32) return false;
+  if (out.empty()) return true;
+  const TensorView* operands[3];
+  for (int i = 0; i < 3; ++i) {
+    const BoundOperand& operand = scope.input(i + 1);
+    operands[i] = nullptr;
+    if (i == 0 && attributes.coordinates != Coordinates::kTfCropAndResize) continue;  // no region is looked at
+    if (operand.present && operand.view.count() > 0 && !operand.constant) return false;
+    operands[i] = operand.present && operand.view.count() > 0 ? &operand.view : nullptr;
+  }
+  ResizeAxis plan[kMaxRank];
+  MICA_TRY_STATUS(resize_axes(attributes, in.shape(), {operands[0], operands[1], operands[2]}, plan));
+  const int rank = in.rank, w = rank - 1, h = rank == 3 ? -1 : rank - 2;
+  for (int i = 0; i < rank; ++i)
+    if (i != w && i != h && !plan[i].same(attributes)) return false;
+  MICA_TRY(ResizeStep * args, scope.arguments<ResizeStep>());
+  *args = {.problem = {},
+           .kernels = &resample_kernels(scope.machine->isa),
+           .element = element_bytes(in.dtype),
+           .out = static_cast<int>(scope.inputs.size())};
+  ResampleProblem& p = args->problem;
+  if (!place_operands(in, out, p)) return false;
+  MICA_TRY(const bool columns, make_axis(scope, plan[w], p.columns));
+  MICA_TRY(const bool rows, make_axis(scope, h < 0 ? ResizeAxis() : plan[h], p.rows));
+  if (!columns || !rows) return false;
+  const int64_t tasks = p.groups * p.planes * p.rows.out;
+  const double row = static_cast<double>(p.channels * (p.columns.in * p.rows.taps + p.columns.out * p.columns.taps));
+  MICA_TRY_STATUS(scope.add({.kernel = nearest ? run_nearest : run_linear,
+                             .arguments = args,
+                             .tasks = tasks,
+                             .work = static_cast<double>(tasks) * row / 4,
+                             .scratch_bytes = nearest ? 0 : static_cast<size_t>(resample_scratch(p)) * sizeof(float),
+                             .name = nearest ? "resize_nearest" : "resize_f32"}));
+  return true;
+}
+
+}  // namespace
+
+MICA_RUN(resize) = {.bind = bind};
+
+}  // namespace mica
