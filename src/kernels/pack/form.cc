@@ -17,14 +17,26 @@ int64_t product_of(std::span<const int64_t> dims) {
   return product;
 }
 
+constexpr int64_t kFactorOne = 0x3f800000;  // the bits of 1.0f
+
+bool form_of(const PackKey& key, PackForm& form) {
+  const auto& p = key.parameters;
+  form.kind = static_cast<PackKind>(key.kind);
+  form.groups = p[0];
+  form.layout = p[0] ? PackLayout::kConv : p[1] ? PackLayout::kTransposed : PackLayout::kMatrix;
+  return form.groups >= 0 && key == key_of(form);
+}
+
 Matrices matrices_of(const PackKey& key, std::span<const int64_t> dims) {
   Matrices m;
-  const auto layout = static_cast<PackLayout>(key.parameters[0]);
-  const int64_t groups = key.parameters[1];
+  PackForm form;
   const size_t rank = dims.size();
-  for (size_t i = 2; i < key.parameters.size(); ++i)
-    if (key.parameters[i] != 0) return m;
-  if (rank < 2 || (layout != PackLayout::kConv && groups != 1)) return m;
+  if (rank < 2 || !form_of(key, form)) return m;
+  const PackLayout layout = form.layout;
+  // The depthwise form has one matrix, taps x channels.
+  const bool taps16 = form.kind == PackKind::kTaps16;
+  if (taps16 && (form.layout != PackLayout::kConv || form.groups != dims[0])) return m;
+  const int64_t groups = taps16 ? 1 : form.groups;
   if (layout == PackLayout::kMatrix || layout == PackLayout::kTransposed) {
     const bool rows = layout == PackLayout::kMatrix;
     const int64_t a = dims[rank - 2], b = dims[rank - 1];
@@ -35,7 +47,7 @@ Matrices matrices_of(const PackKey& key, std::span<const int64_t> dims) {
     m.count = product_of(dims.first(rank - 2));
     m.plain_step = a * b;
     m.good = true;
-  } else if (layout == PackLayout::kConv && rank <= 5 && groups >= 1 && dims[0] % groups == 0) {
+  } else if (layout == PackLayout::kConv && rank <= 5 && dims[0] % groups == 0) {
     const int64_t taps = product_of(dims.subspan(2));
     m.count = groups;
     m.first.n = dims[0] / groups;
@@ -55,13 +67,9 @@ Matrices matrices_of(const PackKey& key, std::span<const int64_t> dims) {
   return m;
 }
 
-// The depthwise form has one matrix, taps x channels.
 bool fits(const PackKey& key, const Matrices& m) {
   const auto kind = static_cast<PackKind>(key.kind);
-  if (!m.good) return false;
-  if (kind == PackKind::kTaps16)
-    return m.count == 1 && key.parameters[0] == static_cast<int64_t>(PackLayout::kConv) && m.first.k[3] == 1;
-  return kind == PackKind::kPanels16;
+  return m.good && (kind == PackKind::kPanels16 || (kind == PackKind::kTaps16 && m.first.k[3] == 1));
 }
 
 int64_t matrix_floats(const PanelSource& s) { return panel_count(s.n) * kPanel * k_of(s); }
@@ -71,8 +79,10 @@ int64_t matrix_floats(const PanelSource& s) { return panel_count(s.n) * kPanel *
 PackKey key_of(const PackForm& form) {
   PackKey key;
   key.kind = static_cast<uint32_t>(form.kind);
-  key.parameters[0] = static_cast<int64_t>(form.layout);
-  key.parameters[1] = form.groups;
+  if (form.layout == PackLayout::kConv)
+    key.parameters = {form.groups};
+  else
+    key.parameters = {0, form.layout == PackLayout::kTransposed, kFactorOne};
   return key;
 }
 

@@ -14,18 +14,19 @@
 namespace mica {
 
 // How the plain tensor's axes are a matrix K x N, or several of them.
-enum class PackLayout : int64_t {
-  kMatrix = 0,      // [..., K, N]: one matrix for each index of the leading axes
-  kTransposed = 1,  // [..., N, K]
-  kConv = 2,        // [O, I, taps...]: for each group N = O / groups, K = taps · I
+enum class PackLayout : uint8_t {
+  kMatrix,      // [..., K, N]: one matrix for each index of the leading axes
+  kTransposed,  // [..., N, K]
+  kConv,        // [O, I, taps...]: for each group N = O / groups, K = taps · I
 };
 
 struct PackForm {
   PackKind kind = PackKind::kPlain;
   PackLayout layout = PackLayout::kMatrix;
-  int64_t groups = 1;  // of kConv; kTaps16 takes kConv with I = 1 and all of O as N
+  int64_t groups = 1;  // of kConv; kTaps16 takes kConv with I = 1 and as many as O
 };
-// parameters[0] is the layout, [1] the groups, the others are 0.
+// Parameters: of kConv the groups, then zeros; of matrices 0, whether they are transposed, the bits of the f32 factor
+// that they were multiplied by (a file's: 1), then zeros.
 PackKey key_of(const PackForm& form);
 
 // Floats of the packed form of a plain f32 tensor; -1 when the key is not one of these, does not fit the shape, or the

@@ -33,7 +33,7 @@ TEST(PackForm, EveryFormComesBack) {
   for (const int64_t groups : {1, 2, 6})
     expect_round_trip({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = groups}, {18, 5, 3, 2});
   expect_round_trip({.kind = PackKind::kPanels16, .layout = PackLayout::kConv}, {17, 3, 2, 3, 5});
-  expect_round_trip({.kind = PackKind::kTaps16, .layout = PackLayout::kConv}, {19, 1, 3, 3});
+  expect_round_trip({.kind = PackKind::kTaps16, .layout = PackLayout::kConv, .groups = 19}, {19, 1, 3, 3});
 }
 
 // One row of taps: the same bytes as the kernels' own packing.
@@ -56,7 +56,7 @@ TEST(PackForm, KeysThatDoNotFitHaveNoSize) {
   EXPECT_EQ(packed_floats(PackKey(), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = 3}), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = 0}), conv), -1);
-  EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kTaps16, .layout = PackLayout::kConv}), conv), -1);
+  EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kTaps16, .layout = PackLayout::kConv, .groups = 8}), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16}), line), -1);
   PackKey spare = key_of({.kind = PackKind::kPanels16});
   spare.parameters[5] = 1;

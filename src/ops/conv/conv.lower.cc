@@ -17,7 +17,7 @@ bool fixed_dims(const Shape& shape, TensorView& view) {
 }
 
 // The form that bind will ask for when all operands have channels innermost.
-std::vector<PackedConstant> pack(const Node& node) {
+std::vector<PackWish> pack(const Node& node) {
   const Value& weights = *node.inputs[1];
   TensorView x;
   ConvProblem p;
@@ -26,13 +26,7 @@ std::vector<PackedConstant> pack(const Node& node) {
   if (!sizes.ok() || !conv::kernel_problem(*sizes, p)) return {};
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
-  const ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  PackedConstant packed{1, conv::pack_key(p, algorithm), {}};
-  packed.bytes.resize(static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float));
-  pack_conv(p, algorithm, weights.constant->view.as<const float>(), reinterpret_cast<float*>(packed.bytes.data()));
-  std::vector<PackedConstant> all;
-  all.push_back(std::move(packed));
-  return all;
+  return {{1, conv::pack_key(p, choose_conv_algorithm(p))}};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace mica {
 namespace {
 
-std::vector<PackedConstant> pack(const Node& node) {
+std::vector<PackWish> pack(const Node& node) {
   const auto& g = node.attributes<Gemm>();
   return matmul::pack_right(node, g.transpose_b, g.alpha);
 }

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-std::vector<PackedConstant> pack(const Node& node) { return matmul::pack_right(node, false, 1); }
+std::vector<PackWish> pack(const Node& node) { return matmul::pack_right(node, false, 1); }
 
 }  // namespace
 
