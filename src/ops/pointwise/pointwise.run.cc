@@ -1,5 +1,6 @@
 // The hook of every element-wise operator without one of its own.
 #include "step/chain.h"
+#include "step/typed.h"
 
 namespace mica {
 namespace {
@@ -23,7 +24,23 @@ ChainLink simplified(const BindScope& scope, ChainLink link) {
 // Whether a row of the output passes over more than one element of the operand: the running value had better be such.
 bool runs(const BoundOperand& operand, const TensorView& out) { return operand.view.count() == out.count(); }
 
+// Integers: the functions that kernels have.
+Result<bool> bind_integers(BindScope& scope, DType dtype) {
+  TypedSpec spec{.from = dtype, .to = dtype, .inputs = 2};
+  switch (scope.op->pointwise) {
+    case Pointwise::kAdd: spec.function = TypedFunction::kAdd; break;
+    case Pointwise::kSub: spec.function = TypedFunction::kSub; break;
+    case Pointwise::kMul: spec.function = TypedFunction::kMul; break;
+    case Pointwise::kMin: spec.function = TypedFunction::kMin; break;
+    case Pointwise::kMax: spec.function = TypedFunction::kMax; break;
+    default: return false;
+  }
+  return bind_typed(scope, spec);
+}
+
 Result<bool> bind(BindScope& scope) {
+  const DType dtype = scope.input(0).view.dtype;
+  if (is_integer(dtype)) return bind_integers(scope, dtype);
   ChainLink link{.function = scope.op->pointwise};
   if (scope.op->parameters) scope.op->parameters(scope.attributes_blob, link.a, link.b);
   int source = 0;

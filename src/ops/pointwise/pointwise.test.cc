@@ -148,6 +148,29 @@ TEST_P(Relation, Types) {
 INSTANTIATE_TEST_SUITE_P(Pointwise, Relation,
                          testing::Values("equal", "greater", "less", "greater_or_equal", "less_or_equal"),
                          [](const auto& row) { return std::string(row.param); });
+TEST(Typed, KernelsRunEverywhere) {
+  for (DType dtype : {DType::kI32, DType::kI64, DType::kU8, DType::kI8}) {
+    const std::string type(name_of(dtype));
+    for (const std::string op : {"add", "sub", "mul", "min", "max", "bit_and", "bit_or", "bit_xor", "equal", "less"})
+      check({.op = op,
+             .inputs = {special({3, 4, 70}, 1, dtype), special({4, 1}, 2, dtype)},
+             .expect_kernel = op + "_" + type});
+    check({.op = "where",
+           .inputs = {uniform({4, 70}, 0, 1, 3, DType::kBool), special({3, 4, 70}, 1, dtype), special({}, 2, dtype)},
+           .expect_kernel = "where_" + type});
+    check({.op = "cast",
+           .attributes = {{"to", DType::kF32}},
+           .inputs = {special({3, 70}, 1, dtype)},
+           .expect_kernel = "cast_" + type});
+    check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {special({3, 70}, 1)}, .expect_kernel = "cast_f32"});
+    check({.op = "cast",
+           .attributes = {{"to", DType::kBool}},
+           .inputs = {special({3, 70}, 1, dtype)},
+           .expect_kernel = "cast_" + type});
+  }
+  for (const std::string op : {"equal", "less", "greater", "less_or_equal", "greater_or_equal"})
+    check({.op = op, .inputs = {special({40000}, 1), special({1}, 2)}, .expect_kernel = op + "_f32"});
+}
 TEST(Equal, StringsAndNan) {
   check({.op = "equal", .inputs = {texts({3}, {"a", "", "b"}), texts({1}, {"b"})}, .expect = {{.numbers = {0, 0, 1}}}});
   check({.op = "equal", .inputs = {list({2}, {NAN, kInf}), list({2}, {NAN, kInf})}, .expect = {{.numbers = {0, 1}}}});
@@ -218,6 +241,20 @@ TEST(Cast, Saturation) {
          .attributes = {{"to", DType::kBool}},
          .inputs = {list({4}, {0, -0.0, 0.1, NAN})},
          .expect = {{.numbers = {0, 0, 1, 1}}}});
+}
+TEST(Cast, FloatsBeyondTheType) {
+  check({.op = "cast",
+         .attributes = {{"to", DType::kI4}},
+         .inputs = {list({4}, {-9, 8, 7.9, NAN})},
+         .expect = {{.numbers = {7, -8, 7, 0}}}});
+  check({.op = "cast",
+         .attributes = {{"to", DType::kU8}},
+         .inputs = {list({2}, {-1, 256.5})},
+         .expect = {{.numbers = {255, 0}}}});
+  check({.op = "cast",
+         .attributes = {{"to", DType::kI32}},
+         .inputs = {list({2}, {1e10, -1e10})},
+         .expect = {{.numbers = {2147483647.0, -2147483648.0}}}});
 }
 TEST(Cast, Strings) {
   check({.op = "cast",

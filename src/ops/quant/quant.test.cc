@@ -37,6 +37,24 @@ TEST(QuantizeLinear, PerAxisAndBlocked) {
   check_error({.op = "quantize_linear", .attributes = {{"axis", 1}}, .inputs = {uniform({2, 3}), uniform({2}, 1, 2)}},
               Code::kBadShape);
 }
+TEST(QuantizeLinear, KernelsRunEverywhere) {
+  for (DType dtype : {DType::kU8, DType::kI8})
+    for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{{1, 3, 5, 7}, {2, 67}, {1, 33, 1, 1}}) {
+      const int64_t c = dims[1];
+      for (int64_t n : {int64_t{1}, c}) {
+        const std::vector<int64_t> shape = n == 1 ? std::vector<int64_t>{} : std::vector<int64_t>{n};
+        check({.op = "quantize_linear",
+               .inputs = {special(dims), uniform(shape, 0.1, 1, 2), uniform(shape, 0, 99, 3, dtype)},
+               .expect_kernel = "quantize_linear_f32"});
+        check({.op = "dequantize_linear",
+               .inputs = {special(dims, 1, dtype), uniform(shape, 0.1, 1, 2), uniform(shape, 0, 99, 3, dtype)},
+               .expect_kernel = "dequantize_linear"});
+      }
+      check({.op = "dequantize_linear",
+             .inputs = {uniform(dims, -1e6, 1e6, 1, DType::kI32), uniform({c}, 0.1, 1, 2)},
+             .expect_kernel = "dequantize_linear_i32"});
+    }
+}
 TEST(QuantizeLinear, Float8) {
   check({.op = "quantize_linear",
          .attributes = {{"dtype", DType::kF8E4m3fn}},

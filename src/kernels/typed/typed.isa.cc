@@ -1,0 +1,292 @@
+#include "kernels/typed/typed.h"
+
+#include "simd/simd.h"
+
+namespace mica::MICA_ISA {
+namespace {
+
+// How an operand runs through a row. The compiler vectorises the dense and the constant forms.
+enum class Run { kDense, kOne, kStrided };
+template <class T, Run kRun>
+struct In {
+  const char* data;
+  int64_t stride;
+  T first;
+  MICA_INLINE In(const char* p, int64_t s) : data(p), stride(s), first(*reinterpret_cast<const T*>(p)) {}
+  MICA_INLINE T operator[](int64_t i) const {
+    if constexpr (kRun == Run::kOne) return first;
+    if constexpr (kRun == Run::kDense) return reinterpret_cast<const T*>(data)[i];
+    return *reinterpret_cast<const T*>(data + i * stride);
+  }
+};
+template <class T>
+Run run_of(int64_t stride) {
+  return stride == static_cast<int64_t>(sizeof(T)) ? Run::kDense : stride == 0 ? Run::kOne : Run::kStrided;
+}
+
+template <class X, class Out, Run kX, Run kY, class F>
+void two(const TypedRow& row, int64_t n, F f) {
+  const In<X, kX> x(row.in[0], row.in_stride[0]);
+  const In<X, kY> y(row.in[1], row.in_stride[1]);
+  if (row.out_stride == static_cast<int64_t>(sizeof(Out))) {
+    auto* out = reinterpret_cast<Out*>(row.out);
+    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Out*>(row.out + i * row.out_stride) = f(x[i], y[i]);
+  }
+}
+template <class X, class Out, class F>
+void any_two(const TypedRow& row, int64_t n, F f) {
+  const Run x = run_of<X>(row.in_stride[0]), y = run_of<X>(row.in_stride[1]);
+  if (x == Run::kDense && y == Run::kDense) return two<X, Out, Run::kDense, Run::kDense>(row, n, f);
+  if (x == Run::kDense && y == Run::kOne) return two<X, Out, Run::kDense, Run::kOne>(row, n, f);
+  if (x == Run::kOne && y == Run::kDense) return two<X, Out, Run::kOne, Run::kDense>(row, n, f);
+  two<X, Out, Run::kStrided, Run::kStrided>(row, n, f);
+}
+
+template <TypedFunction kF, class T>
+void compare_row(const TypedRow& row, int64_t n) {
+  any_two<T, uint8_t>(row, n, [](T x, T y) -> uint8_t {
+    if constexpr (kF == TypedFunction::kEqual) return x == y;
+    if constexpr (kF == TypedFunction::kGreater) return x > y;
+    if constexpr (kF == TypedFunction::kLess) return x < y;
+    if constexpr (kF == TypedFunction::kGreaterOrEqual) return x >= y;
+    return x <= y;
+  });
+}
+
+// Sums and products of signed numbers wrap, as those of unsigned ones do.
+template <class T>
+struct Unsigned;
+template <>
+struct Unsigned<int32_t> {
+  using Type = uint32_t;
+};
+template <>
+struct Unsigned<int64_t> {
+  using Type = uint64_t;
+};
+template <>
+struct Unsigned<uint8_t> {
+  using Type = uint32_t;
+};
+template <>
+struct Unsigned<int8_t> {
+  using Type = uint32_t;
+};
+template <TypedFunction kF, class T>
+void arithmetic_row(const TypedRow& row, int64_t n) {
+  using U = typename Unsigned<T>::Type;
+  any_two<T, T>(row, n, [](T x, T y) -> T {
+    const auto u = static_cast<U>(x), v = static_cast<U>(y);
+    if constexpr (kF == TypedFunction::kAdd) return static_cast<T>(u + v);
+    if constexpr (kF == TypedFunction::kSub) return static_cast<T>(u - v);
+    if constexpr (kF == TypedFunction::kMul) return static_cast<T>(u * v);
+    if constexpr (kF == TypedFunction::kMin) return y < x ? y : x;
+    if constexpr (kF == TypedFunction::kMax) return y > x ? y : x;
+    if constexpr (kF == TypedFunction::kAnd) return static_cast<T>(u & v);
+    if constexpr (kF == TypedFunction::kOr) return static_cast<T>(u | v);
+    return static_cast<T>(u ^ v);
+  });
+}
+
+// Elements of one width, whatever their type.
+template <class T>
+void where_row(const TypedRow& row, int64_t n) {
+  const In<uint8_t, Run::kStrided> c(row.in[0], row.in_stride[0]);
+  const In<T, Run::kStrided> x(row.in[1], row.in_stride[1]), y(row.in[2], row.in_stride[2]);
+  const bool dense = row.in_stride[0] == 1 && row.in_stride[1] == static_cast<int64_t>(sizeof(T)) &&
+                     row.in_stride[2] == static_cast<int64_t>(sizeof(T)) &&
+                     row.out_stride == static_cast<int64_t>(sizeof(T));
+  if (dense) {
+    const auto* condition = reinterpret_cast<const uint8_t*>(row.in[0]);
+    const auto *a = reinterpret_cast<const T*>(row.in[1]), *b = reinterpret_cast<const T*>(row.in[2]);
+    auto* out = reinterpret_cast<T*>(row.out);
+    for (int64_t i = 0; i < n; ++i) out[i] = condition[i] ? a[i] : b[i];
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(row.out + i * row.out_stride) = c[i] ? x[i] : y[i];
+}
+
+// A bool byte is 0 or 1.
+struct Bool {
+  uint8_t value;
+};
+// Truncation with the wide types' nearest number beyond their range; NaN becomes 0, as the reference has it.
+template <class To>
+MICA_INLINE To from_float(float x) {
+  if constexpr (sizeof(To) == 8)
+    return x >= 0x1p63f ? INT64_MAX : x <= -0x1p63f ? INT64_MIN : x != x ? 0 : static_cast<To>(x);
+  if constexpr (sizeof(To) == 4)
+    return x >= 0x1p31f ? INT32_MAX : x <= -0x1p31f ? INT32_MIN : x != x ? 0 : static_cast<To>(x);
+  // Narrow types keep the low bits, up to where the wide number itself has an end.
+  constexpr To kLow = To(-1) < To(0) ? static_cast<To>(-128) : To(0),
+               kHigh = To(-1) < To(0) ? To(127) : static_cast<To>(255);
+  if (x >= 0x1p62f || x <= -0x1p62f) return x > 0 ? kHigh : kLow;
+  return static_cast<To>(static_cast<uint64_t>(from_float<int64_t>(x)));
+}
+template <class From, class To>
+MICA_INLINE To converted(From x) {
+  if constexpr (__is_same(To, Bool)) {
+    if constexpr (__is_same(From, Bool))
+      return {x.value != 0};
+    else
+      return {x != 0};
+  } else if constexpr (__is_same(From, Bool)) {
+    return static_cast<To>(x.value != 0);
+  } else if constexpr (__is_same(From, float) && !__is_same(To, float)) {
+    return from_float<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+template <class From, class To>
+void convert_row(const TypedRow& row, int64_t n) {
+  const bool dense =
+      row.in_stride[0] == static_cast<int64_t>(sizeof(From)) && row.out_stride == static_cast<int64_t>(sizeof(To));
+  if (dense) {
+    const auto* in = reinterpret_cast<const From*>(row.in[0]);
+    auto* out = reinterpret_cast<To*>(row.out);
+    for (int64_t i = 0; i < n; ++i) out[i] = converted<From, To>(in[i]);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i)
+    *reinterpret_cast<To*>(row.out + i * row.out_stride) =
+        converted<From, To>(*reinterpret_cast<const From*>(row.in[0] + i * row.in_stride[0]));
+}
+
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+MICA_INLINE I32 load_code(const uint8_t* p, int n) { return load_u8_partial(p, n); }
+MICA_INLINE I32 load_code(const int8_t* p, int n) { return load_i8_partial(p, n); }
+MICA_INLINE I32 load_code(const int32_t* p, int n) { return load_partial(p, n); }
+MICA_INLINE void store_code(uint8_t* p, I32 v, int n) { store_u8_partial(p, v, n); }
+MICA_INLINE void store_code(int8_t* p, I32 v, int n) { store_i8_partial(p, v, n); }
+
+// The zero points of n elements; none: 0.
+template <class T>
+MICA_INLINE I32 zero_points(const TypedRow& row, int64_t i, int n) {
+  if (!row.in[2]) return zero_i32();
+  const auto* p = reinterpret_cast<const T*>(row.in[2]);
+  return row.in_stride[2] == 0 ? set1(static_cast<int32_t>(*p)) : load_code(p + i, n);
+}
+MICA_INLINE F32 scales(const TypedRow& row, int64_t i, int n) {
+  const auto* p = reinterpret_cast<const float*>(row.in[1]);
+  return row.in_stride[1] == 0 ? set1(*p) : load_partial(p + i, n);
+}
+
+// Rows are dense, scales and zero points dense or one. A quotient beyond +-512 saturates whatever the zero point; NaN
+// is the lowest.
+template <class T>
+void quantize_row(const TypedRow& row, int64_t n) {
+  const auto* in = reinterpret_cast<const float*>(row.in[0]);
+  auto* out = reinterpret_cast<T*>(row.out);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int width = static_cast<int>(least(kLanes, n - i));
+    F32 q = div(load_partial(in + i, width), scales(row, i, width));
+    q = select(gt(q, set1(-512.0f)), q, set1(-512.0f));
+    q = select(lt(q, set1(512.0f)), q, set1(512.0f));
+    store_code(out + i, add(to_i32(q), zero_points<T>(row, i, width)), width);
+  }
+}
+template <class T>
+void dequantize_row(const TypedRow& row, int64_t n) {
+  const auto* in = reinterpret_cast<const T*>(row.in[0]);
+  auto* out = reinterpret_cast<float*>(row.out);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const int width = static_cast<int>(least(kLanes, n - i));
+    const I32 code = sub(load_code(in + i, width), zero_points<T>(row, i, width));
+    store_partial(out + i, mul(to_f32(code), scales(row, i, width)), width);
+  }
+}
+
+using E = TypedElement;
+template <TypedFunction kF>
+TypedRowFn find_compare(E type) {
+  switch (type) {
+    case E::kF32: return compare_row<kF, float>;
+    case E::kI32: return compare_row<kF, int32_t>;
+    case E::kI64: return compare_row<kF, int64_t>;
+    case E::kI8: return compare_row<kF, int8_t>;
+    case E::kU8: return compare_row<kF, uint8_t>;
+    case E::kBool: return kF == TypedFunction::kEqual ? compare_row<kF, uint8_t> : nullptr;
+    default: return nullptr;
+  }
+}
+template <TypedFunction kF>
+TypedRowFn find_arithmetic(E type) {
+  switch (type) {
+    case E::kI32: return arithmetic_row<kF, int32_t>;
+    case E::kI64: return arithmetic_row<kF, int64_t>;
+    case E::kI8: return arithmetic_row<kF, int8_t>;
+    case E::kU8: return arithmetic_row<kF, uint8_t>;
+    case E::kBool: return kF >= TypedFunction::kAnd ? arithmetic_row<kF, uint8_t> : nullptr;
+    default: return nullptr;
+  }
+}
+template <class From>
+TypedRowFn find_convert_to(E to) {
+  switch (to) {
+    case E::kF32: return convert_row<From, float>;
+    case E::kI32: return convert_row<From, int32_t>;
+    case E::kI64: return convert_row<From, int64_t>;
+    case E::kI8: return convert_row<From, int8_t>;
+    case E::kU8: return convert_row<From, uint8_t>;
+    case E::kBool: return convert_row<From, Bool>;
+    default: return nullptr;
+  }
+}
+TypedRowFn find_convert(E from, E to) {
+  switch (from) {
+    case E::kF32: return find_convert_to<float>(to);
+    case E::kI32: return find_convert_to<int32_t>(to);
+    case E::kI64: return find_convert_to<int64_t>(to);
+    case E::kI8: return find_convert_to<int8_t>(to);
+    case E::kU8: return find_convert_to<uint8_t>(to);
+    case E::kBool: return find_convert_to<Bool>(to);
+    default: return nullptr;
+  }
+}
+TypedRowFn find_where(E type) {
+  switch (type) {
+    case E::kF32:
+    case E::kI32: return where_row<uint32_t>;
+    case E::kI64: return where_row<uint64_t>;
+    default: return where_row<uint8_t>;
+  }
+}
+
+TypedRowFn find(TypedFunction f, E from, E to) {
+  using enum TypedFunction;
+  switch (f) {
+    case kEqual: return find_compare<kEqual>(from);
+    case kGreater: return find_compare<kGreater>(from);
+    case kLess: return find_compare<kLess>(from);
+    case kGreaterOrEqual: return find_compare<kGreaterOrEqual>(from);
+    case kLessOrEqual: return find_compare<kLessOrEqual>(from);
+    case kAdd: return find_arithmetic<kAdd>(from);
+    case kSub: return find_arithmetic<kSub>(from);
+    case kMul: return find_arithmetic<kMul>(from);
+    case kMin: return find_arithmetic<kMin>(from);
+    case kMax: return find_arithmetic<kMax>(from);
+    case kAnd: return find_arithmetic<kAnd>(from);
+    case kOr: return find_arithmetic<kOr>(from);
+    case kXor: return find_arithmetic<kXor>(from);
+    case kWhere: return find_where(from);
+    case kConvert: return find_convert(from, to);
+    case kQuantize: return to == E::kU8 ? quantize_row<uint8_t> : to == E::kI8 ? quantize_row<int8_t> : nullptr;
+    case kDequantize:
+      return from == E::kU8    ? dequantize_row<uint8_t>
+             : from == E::kI8  ? dequantize_row<int8_t>
+             : from == E::kI32 ? dequantize_row<int32_t>
+                               : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+extern const TypedKernels typed_kernels;
+const TypedKernels typed_kernels = {.find = find};
+
+}  // namespace mica::MICA_ISA

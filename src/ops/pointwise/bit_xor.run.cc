@@ -1,0 +1,15 @@
+#include "step/typed.h"
+
+namespace mica {
+namespace {
+
+Result<bool> bind(BindScope& scope) {
+  const DType dtype = scope.input(0).view.dtype;
+  return bind_typed(scope, {.function = TypedFunction::kXor, .from = dtype, .to = dtype, .inputs = 2});
+}
+
+}  // namespace
+
+MICA_RUN(bit_xor) = {.bind = bind};
+
+}  // namespace mica
