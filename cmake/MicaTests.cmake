@@ -61,4 +61,4 @@ if(TARGET mica)
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/model_suite --mica $<TARGET_FILE:mica>)
 endif()
 # Tests that hold a document against the code.
-set_source_files_properties(src/plan/format.test.cc PROPERTIES COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
+set_source_files_properties(src/plan/format.test.cc src/convert/write.test.cc PROPERTIES COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")

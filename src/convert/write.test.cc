@@ -1,0 +1,62 @@
+// A model converted, written, loaded and run gives the bits that the converted one gives.
+#include "convert/write.h"
+
+#include <gtest/gtest.h>
+
+#include "convert/convert.h"
+#include "runtime/load.h"
+#include "runtime/session.h"
+
+namespace mica {
+namespace {
+
+std::vector<float> answer(Model& model) {
+  Result<Session*> session = Session::create(model);
+  EXPECT_TRUE(session.ok());
+  const Type& type = (*session)->input_type(0);
+  std::vector<int64_t> dims;
+  int64_t count = 1;
+  for (Dim d : type.shape.span()) dims.push_back(d.is_fixed() ? d.value() : 1), count *= dims.back();
+  std::vector<float> in(static_cast<size_t>(count));
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 17) / 17;
+  Status status = (*session)->set_input(0, dense_view(in.data(), DType::kF32, dims));
+  EXPECT_TRUE(status.ok()) << status.error().what();
+  status = (*session)->run();
+  EXPECT_TRUE(status.ok()) << status.error().what();
+  std::vector<float> out;
+  if (Result<TensorView> view = (*session)->output(0); view.ok())
+    out.assign(view->as<float>(), view->as<float>() + view->count());
+  Session::destroy(*session);
+  return out;
+}
+
+TEST(WriteMica, AFileAnswersAsTheModelItWasMadeFrom) {
+  Source source;
+  source.path = MICA_SOURCE_DIR "/examples/digits/digits.onnx";
+  ConvertReport report;
+  Result<Lowered> lowered = convert(source, {}, report);
+  ASSERT_TRUE(lowered.ok()) << lowered.error().what();
+  const std::string path = testing::TempDir() + "mica_write_test.mica";
+  Result<FileSizes> sizes = write_mica(lowered->plan, path);
+  ASSERT_TRUE(sizes.ok()) << sizes.error().what();
+  bool packed = false;
+  for (const PlanConstant& constant : lowered->plan.constants) packed = packed || constant.packing.kind != 0;
+  EXPECT_TRUE(packed);
+  Context context;
+  Result<Machine> machine = describe_machine({.threads = 1});
+  ASSERT_TRUE(machine.ok());
+  context.machine = *machine;
+  Result<Model*> loaded = load_model(context, path);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what();
+  Result<Model*> made = Model::create(context, std::move(lowered->plan), nullptr, nullptr);
+  ASSERT_TRUE(made.ok());
+  const std::vector<float> expected = answer(**made), got = answer(**loaded);
+  ASSERT_FALSE(expected.empty());
+  EXPECT_EQ(got, expected);
+  (*loaded)->drop();
+  (*made)->drop();
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace mica
