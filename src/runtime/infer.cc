@@ -52,6 +52,27 @@ Status FunctionTypes::begin() {
   return {};
 }
 
+namespace {
+
+// The epilogue's second operands must be numbers for each element of the result, repeated along axes of 1: its steps and the kernels
+// trust them. What is not known yet is looked at when it is.
+Status check_epilogue(const Stage& stage, std::span<const InferValue> values) {
+  for (int i = 0; i < stage.epilogue.count; ++i) {
+    const PostOp& op = stage.epilogue.ops[i];
+    if (op.operand < 0) continue;
+    const Type& result = values[stage.outputs[0]].type;
+    const Type& second = values[stage.inputs[static_cast<size_t>(op.operand)]].type;
+    if (!result.shape.fixed() || !second.shape.fixed()) continue;
+    bool good = result.is_tensor() && second.is_tensor() && result.dtype == second.dtype && second.shape.rank <= result.shape.rank;
+    for (int d = 0; good && d < second.shape.rank; ++d)
+      good = second.shape[d].is(1) || second.shape[d] == result.shape[d + result.shape.rank - second.shape.rank];
+    MICA_CHECK(good, kBadShape, "the second operand of `{}` in an epilogue does not fit the result", info_of(op.function).name);
+  }
+  return {};
+}
+
+}  // namespace
+
 Status FunctionTypes::infer_stage(uint32_t index, bool contents) {
   const Stage& stage = function_.stages[index];
   constexpr size_t kMany = 64;
@@ -81,7 +102,7 @@ Status FunctionTypes::infer_stage(uint32_t index, bool contents) {
       values_[stage.outputs[i]] = out[i];
       if (stage.epilogue.count) { values_[stage.outputs[i]].constant = nullptr; values_[stage.outputs[i]].has_values = false; }
     }
-  return {};
+  return check_epilogue(stage, values_);
 }
 
 bool FunctionTypes::settled(uint32_t index) const {
