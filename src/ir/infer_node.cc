@@ -154,9 +154,15 @@ class NodeScope final : public InferScope {
     return {};
   }
 
-  void finish_regions() {
+  // Symbols that the last inference made for what a region is given, where an earlier one had made some.
+  void match_regions(SymbolKeeper& keeper) const {
+    for (size_t r = 0; r < regions_.size(); ++r)
+      for (size_t i = 0; regions_[r] && i < regions_[r]->inputs.size(); ++i)
+        keeper.match(regions_[r]->inputs[i]->type.shape, node_.regions[r]->inputs[i]->type.shape);
+  }
+  void finish_regions(SymbolKeeper& keeper) {
     for (size_t i = 0; i < regions_.size(); ++i)
-      if (regions_[i]) adopt(*node_.regions[i], *regions_[i]);
+      if (regions_[i]) adopt(*node_.regions[i], *regions_[i], keeper);
   }
 
  private:
@@ -168,7 +174,7 @@ class NodeScope final : public InferScope {
     value.known = contents_of(given);
   }
   // Types and knowledge of a copy go to the original, value by value.
-  static void adopt(Graph& to, const Graph& from) {
+  static void adopt(Graph& to, const Graph& from, SymbolKeeper& keeper) {
     for (size_t i = 0; i < to.value_pool.size(); ++i) {
       Value& value = to.value_pool[i];
       const Value& better = from.value_pool[i];
@@ -176,10 +182,13 @@ class NodeScope final : public InferScope {
       value.has_values = better.has_values;
       value.values = better.values;
       value.known = better.known;
+      if (!keeper.any()) continue;
+      for (int k = 0; k < value.type.shape.rank; ++k) value.type.shape[k] = keeper.apply(value.type.shape[k]);
+      for (Dim& d : value.values) d = keeper.apply(d);
     }
     for (size_t i = 0; i < to.nodes.size(); ++i)
       for (size_t k = 0; k < to.nodes[i]->regions.size(); ++k)
-        adopt(*to.nodes[i]->regions[k], *from.nodes[i]->regions[k]);
+        adopt(*to.nodes[i]->regions[k], *from.nodes[i]->regions[k], keeper);
   }
 
   Node& node_;
@@ -195,8 +204,9 @@ void infer(Graph& graph, Node& node, bool* changed) {
   ok_or_throw(evaluate(*node.op, scope));
   ok_or_throw(graph.dims->status().copy());
   std::vector<std::vector<Dim>> store;
+  scope.match_regions(keeper);
   keep_symbols(keeper, node, scope.outputs, store);
-  scope.finish_regions();
+  scope.finish_regions(keeper);
   bool any = false;
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (node.outputs[i]) any |= settle(*node.outputs[i], scope.outputs[i]);
