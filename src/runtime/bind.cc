@@ -291,9 +291,9 @@ Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const St
 
 Status SegmentBinder::add_copy(uint32_t s, const TensorView& from, Place from_place, const TensorView& to, Place to_place) {
   MICA_TRY(CopyArguments* args, take<CopyArguments>());
-  new (args) CopyArguments{from, to};
+  new (args) CopyArguments();
   const Place operands[] = {from_place, to_place};
-  return add_step(s, {.kernel = run_copy, .arguments = args, .work = static_cast<double>(from.count()), .name = "copy"}, operands);
+  return add_step(s, copy_step(*args, from, to, context_.machine->isa), operands);
 }
 
 // A concatenation copies those of its inputs that do not stand in their place already.

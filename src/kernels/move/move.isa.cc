@@ -49,16 +49,9 @@ void copy_strided(const char* from, char* to, const CopyAxis& axis, int64_t n) {
 
 // --- Transposition: element (r, c) goes from `from + r·from_pitch + c·e` to `to + c·to_pitch + r·e`. ---
 
-MICA_INLINE I32 load_words(const char* p) {
-  int32_t words[kLanes];
-  __builtin_memcpy(words, p, sizeof words);
-  return load(words);
-}
-MICA_INLINE void store_words(char* p, I32 v) {
-  int32_t words[kLanes];
-  store(words, v);
-  __builtin_memcpy(p, words, sizeof words);
-}
+// `load` and `store` take any alignment; through an array of words a vector would be split on its way.
+MICA_INLINE I32 load_words(const char* p) { return load(reinterpret_cast<const int32_t*>(p)); }
+MICA_INLINE void store_words(char* p, I32 v) { store(reinterpret_cast<int32_t*>(p), v); }
 
 // A square of kLanes words.
 MICA_INLINE void transpose_words(I32 (&rows)[kLanes], char* to, int64_t to_pitch) {
