@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "attribute_writer.h"
 #include "device/cpu/every_isa.h"
 #include "kernel_record.h"
 #include "scopes.h"
@@ -17,64 +18,6 @@ std::string text_of(const Error& error) {
   char text[2048];
   return std::string(text, std::min(error.print(text, sizeof text), sizeof text - 1));
 }
-
-// Writes attributes into fields by name and notes which were found.
-class AttributeWriter final : public AttrVisitor {
- public:
-  explicit AttributeWriter(const std::vector<Attribute>& list) : list_(list) {}
-  void field(std::string_view name, bool& value, std::string_view) override {
-    if (const auto* v = find<bool>(name))
-      value = *v;
-    else if (const auto* i = find<int64_t>(name))
-      value = *i != 0;
-  }
-  void field(std::string_view name, int64_t& value, std::string_view) override {
-    if (const auto* v = find<int64_t>(name)) value = *v;
-  }
-  void field(std::string_view name, float& value, std::string_view) override {
-    if (const auto* v = find<double>(name)) value = static_cast<float>(*v);
-  }
-  void field(std::string_view name, DType& value, std::string_view) override {
-    if (const auto* v = find<DType>(name)) value = *v;
-  }
-  void field(std::string_view name, Ints& value, std::string_view) override {
-    if (const auto* v = find<std::vector<int64_t>>(name)) value.assign(*v);
-  }
-  void field(std::string_view name, Floats& value, std::string_view) override {
-    if (const auto* v = find<std::vector<double>>(name))
-      for (double d : *v) value.push(static_cast<float>(d));
-  }
-  void field(std::string_view name, Dims& value, std::string_view) override {
-    if (const auto* v = find<std::vector<int64_t>>(name))
-      for (int64_t d : *v) value.push(d);
-  }
-  void field(std::string_view name, Name& value, std::string_view) override {
-    if (const auto* v = find<std::string>(name)) value.assign(*v);
-  }
-  void choice(std::string_view name, int64_t& index, std::span<const std::string_view> names,
-              std::string_view) override {
-    const auto* v = find<std::string>(name);
-    if (!v) return;
-    const auto hit = std::ranges::find(names, std::string_view(*v));
-    EXPECT_NE(hit, names.end()) << "attribute " << name << " has no value " << *v;
-    index = hit - names.begin();
-  }
-  size_t found() const { return found_; }
-
- private:
-  template <class T>
-  const T* find(std::string_view name) {
-    for (const Attribute& a : list_) {
-      if (a.name != name) continue;
-      const T* value = std::get_if<T>(&a.value);
-      found_ += value != nullptr;
-      return value;
-    }
-    return nullptr;
-  }
-  const std::vector<Attribute>& list_;
-  size_t found_ = 0;
-};
 
 // A problem made ready: definition, attribute struct, dense inputs.
 struct Prepared {
@@ -401,6 +344,7 @@ class HookCheck {
     record(scope, hook_run);
     if (hook_run.epilogue.count && scope.epilogue_done == 0) return true;
     compare_runs(scope, hook_run, operands, made, residual);
+    check_in_place(scope, hook_run, operands, made, arranged);
     check_inputs(arranged, hook_run);
     return true;
   }
@@ -457,6 +401,20 @@ class HookCheck {
             << (scope.steps.empty() ? "none" : scope.steps[0].name);
       }
     }
+  }
+  // The result may take input 0's memory where the operator says so and both lie alike.
+  void check_in_place(const TestBindScope& scope, const HookRun& hook_run, std::vector<void*> operands,
+                      std::deque<Buffer>& made, const Arranged& arranged) const {
+    if (!p_.op->in_place || arranged.values.empty() || p_.problem.inputs[0].constant) return;
+    const TensorView &in = arranged.values[0].tensor, &out = made[0].view();
+    const auto used = [&](const auto& list) { return std::span(list.data(), static_cast<size_t>(in.rank)); };
+    if (in.dtype != out.dtype || in.rank != out.rank || !std::ranges::equal(in.shape(), out.shape())) return;
+    if (!std::ranges::equal(used(in.strides), used(out.strides))) return;
+    const std::vector<std::byte> wanted = made[0].bytes();
+    copy_elements(in, out);
+    operands[0] = out.data;
+    scope.run(operands, 0, false);
+    EXPECT_TRUE(wanted == made[0].bytes()) << hook_run.what() << ": another result in input 0's place";
   }
   std::string difference(size_t i, const TensorView& actual, const Epilogue& epilogue, int done,
                          const Buffer& residual) const {

@@ -95,6 +95,10 @@ Values thresholded_relu(const SourceNode& node, Builder& build) {
   return parametric(node, build, op_thresholded_relu, {"alpha", 1});
 }
 Values swish(const SourceNode& node, Builder& build) { return parametric(node, build, op_silu, {"alpha", 1}); }
+Values swiglu(const SourceNode& node, Builder& build) {
+  Value* gate = build.one(op_silu, UnaryParameters{.alpha = node.number("alpha", 1)}, {node.input(0)});
+  return build.add(op_mul, {gate, node.input(1)}, 1);
+}
 Values shrink(const SourceNode& node, Builder& build) {
   return parametric(node, build, op_shrink, {"lambd", 0.5f, "bias", 0});
 }
@@ -104,6 +108,16 @@ Values gelu(const SourceNode& node, Builder& build) {
   if (form != "none" && form != "tanh")
     fail(Code::kBadAttribute, "attribute `approximate` is `{}`, expected none or tanh", form);
   return build.add(form == "tanh" ? op_gelu_tanh : op_gelu, node.inputs, 1);
+}
+
+// ONNX Runtime's own spellings, as its optimiser writes them; the bias may be left out.
+template <const OpDef& op>
+Values biased(const SourceNode& node, Builder& build) {
+  Value* x = node.has_input(1) ? build.one(op_add, {node.input(0), node.input(1)}) : node.input(0);
+  return build.add(op, {x}, 1);
+}
+Values quick_gelu(const SourceNode& node, Builder& build) {
+  return parametric(node, build, op_silu, {"alpha", 1.702f});
 }
 
 Values clip_by(Builder& build, Value* x, float low, float high) {
@@ -177,6 +191,11 @@ MICA_SPELLINGS(
     {Format::kOnnx, "", "Softplus", 1, kLatest, plain<op_softplus>},
     {Format::kOnnx, "", "Softsign", 1, kLatest, plain<op_softsign>},
     {Format::kOnnx, "", "Sqrt", 1, kLatest, plain<op_sqrt>}, {Format::kOnnx, "", "Sum", 1, kLatest, fold<op_add>},
+    {Format::kOnnx, "", "SwiGLU", 28, kLatest, swiglu},
+    {Format::kOnnx, "com.microsoft", "BiasGelu", 1, kLatest, biased<op_gelu>},
+    {Format::kOnnx, "com.microsoft", "FastGelu", 1, kLatest, biased<op_gelu_tanh>},
+    {Format::kOnnx, "com.microsoft", "Gelu", 1, kLatest, biased<op_gelu>},
+    {Format::kOnnx, "com.microsoft", "QuickGelu", 1, kLatest, quick_gelu},
     {Format::kOnnx, "", "Swish", 24, kLatest, swish}, {Format::kOnnx, "", "Tan", 7, kLatest, plain<op_tan>},
     {Format::kOnnx, "", "Tanh", 1, kLatest, plain<op_tanh>},
     {Format::kOnnx, "", "ThresholdedRelu", 1, kLatest, thresholded_relu});
