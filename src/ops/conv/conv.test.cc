@@ -90,6 +90,7 @@ TEST(ConvTranspose, Shapes) {
     Problem p{.op = "conv_transpose", .attributes = std::move(attributes)};
     p.inputs = {uniform({2, 4, 5, 3}), constant(uniform(w, -1, 1, 2))};
     p.terms = p.scale = 60;
+    p.expect_kernel = "conv_transpose_f32";
     return p;
   };
   check(problem({{"strides", std::vector<int64_t>{2, 3}}}, {4, 5, 3, 3}));

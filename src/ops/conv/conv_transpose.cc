@@ -1,23 +1,11 @@
 #include "ops/conv/conv_transpose.h"
 
+#include "ops/conv/conv_transpose_sizes.h"
 #include "types/dense.h"
 #include "types/infer.h"
 
 namespace mica {
 namespace {
-
-Status check(const ConvTranspose& a, int spatial) {
-  MICA_CHECK(a.groups > 0, kBadAttribute, "`groups` is {}, expected at least 1", a.groups);
-  MICA_TRY_STATUS(check_window(a.window(), spatial));
-  for (const Ints* list : {&a.output_padding, &a.output_shape}) {
-    MICA_CHECK(list->empty() || list->size() == static_cast<size_t>(spatial), kBadAttribute,
-               "`{}` has {} items, expected {}: one for each spatial axis",
-               list == &a.output_shape ? "output_shape" : "output_padding", list->size(), spatial);
-    for (int64_t v : *list)
-      MICA_CHECK(v >= 0 && v < int64_t{1} << 31, kBadAttribute, "an output size or padding is {}", v);
-  }
-  return {};
-}
 
 Status infer(InferScope& scope) {
   const auto& a = scope.attributes<ConvTranspose>();
@@ -33,7 +21,7 @@ Status infer(InferScope& scope) {
   scope.out(0, scope.dtype(0), Shape());
   if (!x.known()) return {};
   const int spatial = x.rank - 2;
-  MICA_TRY_STATUS(check(a, spatial));
+  MICA_TRY_STATUS(conv::check_transpose(a, spatial));
   Shape out = Shape::of_rank(x.rank);
   out[0] = x[0];
   if (!w.known()) {
@@ -60,41 +48,9 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// Sizes, and the window whose positions are the inputs and whose plane is the output: the convolution that this one
-// transposes.
-struct Sizes {
-  int64_t batch, groups, group_in, group_out;
-  Window window;
-  std::array<int64_t, kMaxRank> dims{};
-};
-Result<Sizes> sizes_of(const ConvTranspose& a, const TensorView& x, const TensorView& w) {
-  MICA_CHECK(x.rank >= 2 && w.rank == x.rank, kBadRank, "input of {} and weights of {} dimensions", x.rank, w.rank);
-  const int spatial = x.rank - 2;
-  MICA_TRY_STATUS(check(a, spatial));
-  MICA_CHECK(x.dim(1) == w.dim(0) && w.dim(0) % a.groups == 0, kBadShape, "{} channels, weights for {} in {} groups",
-             x.dim(1), w.dim(0), a.groups);
-  Sizes s{x.dim(0), a.groups, w.dim(0) / a.groups, w.dim(1), {}, {}};
-  s.window.spatial = spatial;
-  s.dims[0] = x.dim(0);
-  s.dims[1] = w.dim(1) * a.groups;
-  DimTable none;
-  for (int i = 0; i < spatial; ++i) {
-    const auto k = static_cast<size_t>(i);
-    const conv::TransposedAxis axis = conv::transposed_axis(a, {i, spatial}, x.dim(i + 2), w.dim(i + 2), none);
-    MICA_CHECK(axis.out.value() >= 0, kBadShape, "the output would have {} elements along spatial axis {}",
-               axis.out.value(), i);
-    s.dims[k + 2] = s.window.in[k] = axis.out.value();
-    s.window.out[k] = x.dim(i + 2);
-    s.window.kernel[k] = w.dim(i + 2);
-    s.window.stride[k] = a.strides.get(k, 1);
-    s.window.dilation[k] = a.dilations.get(k, 1);
-    s.window.pad_begin[k] = axis.cut.value();
-  }
-  return s;
-}
-
 Status reference(RunScope& scope) {
-  MICA_TRY(const Sizes s, sizes_of(scope.attributes<ConvTranspose>(), scope.in(0), scope.in(1)));
+  MICA_TRY(const conv::TransposeSizes s,
+           conv::transpose_sizes(scope.attributes<ConvTranspose>(), scope.in(0), scope.in(1)));
   MICA_TRY_STATUS(scope.allocate_output(0, std::span(s.dims.data(), static_cast<size_t>(scope.in(0).rank))));
   MICA_TRY(const double* x, dense_numbers(scope, scope.in(0)));
   MICA_TRY(const double* w, dense_numbers(scope, scope.in(1)));
