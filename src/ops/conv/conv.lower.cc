@@ -16,7 +16,7 @@ bool fixed_dims(const Shape& shape, TensorView& view) {
   return shape.known();
 }
 
-// The form that bind will ask for when all operands have channels innermost.
+// The form that bind will ask for when all operands have channels innermost. Winograd's is made at load.
 std::vector<PackWish> pack(const Node& node) {
   const Value& weights = *node.inputs[1];
   TensorView x;
@@ -26,7 +26,9 @@ std::vector<PackWish> pack(const Node& node) {
   if (!sizes.ok() || !conv::kernel_problem(*sizes, p)) return {};
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
-  return {{1, conv::pack_key(p, choose_conv_algorithm(p))}};
+  const ConvAlgorithm algorithm = choose_conv_algorithm(p);
+  if (algorithm == ConvAlgorithm::kWinograd4x4) return {};
+  return {{1, conv::pack_key(p, algorithm)}};
 }
 
 }  // namespace

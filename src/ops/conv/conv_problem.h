@@ -1,7 +1,7 @@
 // From a convolution's operands to the numbers that its kernels want; bind and the packing for files share it.
 #pragma once
 #include "kernels/conv/conv.h"
-#include "kernels/pack/pack.h"
+#include "kernels/pack/form.h"
 #include "ops/conv/conv.h"
 #include "types/packing.h"
 
@@ -32,10 +32,9 @@ inline bool kernel_problem(const Sizes& s, ConvProblem& p) {
 
 // The form of the weights that an algorithm reads; it depends on them and the groups alone.
 inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
-  const PackKind kind = algorithm == ConvAlgorithm::kDepthwise     ? PackKind::kTaps16
-                        : algorithm == ConvAlgorithm::kWinograd4x4 ? PackKind::kWinograd4x4
-                                                                   : PackKind::kPanels16;
-  return {static_cast<uint32_t>(kind), {p.groups}};
+  if (algorithm == ConvAlgorithm::kDepthwise) return key_of({PackKind::kTaps16, PackLayout::kConv, p.groups});
+  const bool winograd = algorithm == ConvAlgorithm::kWinograd4x4;
+  return key_of({winograd ? PackKind::kWinograd4x4 : PackKind::kPanels16, PackLayout::kConv, p.groups});
 }
 
 }  // namespace mica::conv

@@ -126,8 +126,8 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   MICA_TRY(ExactPacking * packing, scope.arguments<ExactPacking>());
   *packing = {p, algorithm, w_zero};
   PackKey key = pack_key(p, algorithm);
-  key.parameters[1] = 1;
-  key.parameters[2] = w_zero;
+  key.parameters[2] = 1;  // of integers
+  key.parameters[3] = w_zero;
   const auto bytes = static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float);
   MICA_TRY(const void* packed, scope.packed(o.w, {key, bytes, pack_exact, packing}));
   step->args.w = static_cast<const float*>(packed);

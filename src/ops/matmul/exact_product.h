@@ -85,7 +85,7 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const ExactOperands& o)
   MICA_TRY(ProductStep * step, scope.arguments<ProductStep>());
   MICA_TRY(ExactPacking * packing, scope.arguments<ExactPacking>());
   *packing = {k, n, b_zero.value};
-  const PackKey key{static_cast<uint32_t>(PackKind::kPanels16), {0, 0, 0, 1, b_zero.value}};
+  const PackKey key{static_cast<uint32_t>(PackKind::kPanels16), {0, 1, 0, 1, b_zero.value}};
   MICA_TRY(const void* packed,
            scope.packed(o.b, {key, static_cast<size_t>(panels_size(k, n)) * sizeof(float), pack_exact, packing}));
   GemmArgs& g = step->args;

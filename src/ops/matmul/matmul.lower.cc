@@ -1,10 +1,13 @@
 #include "ir/product_epilogue.h"
-#include "ops/matmul/product_lower.h"
+#include "ops/matmul/product_step.h"
 
 namespace mica {
 namespace {
 
-std::vector<PackWish> pack(const Node& node) { return matmul::pack_right(node, false, 1); }
+std::vector<PackWish> pack(const Node& node) {
+  if (node.inputs[1]->type.shape.rank < 2) return {};
+  return {{1, matmul::product_key(false, 1)}};
+}
 
 }  // namespace
 

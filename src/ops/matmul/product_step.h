@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "kernels/gemm/gemm.h"
-#include "kernels/pack/pack.h"
+#include "kernels/pack/form.h"
 #include "step/gemm_epilogue.h"
 
 namespace mica::matmul {
@@ -113,8 +113,9 @@ inline void pack_product(const TensorView& plain, void* to, const void* context)
   }
 }
 inline PackKey product_key(bool flipped, float alpha) {
-  return {static_cast<uint32_t>(PackKind::kPanels16),
-          {0, flipped, static_cast<int64_t>(std::bit_cast<uint32_t>(alpha))}};
+  PackKey key = key_of({PackKind::kPanels16, flipped ? PackLayout::kTransposed : PackLayout::kMatrix, 1});
+  if (alpha != 1) key.parameters[2] = static_cast<int64_t>(std::bit_cast<uint32_t>(alpha));
+  return key;
 }
 
 struct ProductOptions {

@@ -3,7 +3,7 @@
 // sequences of full length.
 #pragma once
 #include "kernels/gemm/gemm.h"
-#include "kernels/pack/pack.h"
+#include "kernels/pack/form.h"
 #include "kernels/recurrent/recurrent.h"
 #include "ops/rnn/recurrent.h"
 #include "step/gemm_epilogue.h"
@@ -101,12 +101,13 @@ inline void pack_weights(const TensorView& plain, void* to, const void* context)
     pack_panels(source, static_cast<float*>(to) + d * panels_size(p.depth, p.width));
   }
 }
+inline PackKey weights_key() { return key_of({PackKind::kPanels16, PackLayout::kTransposed, 1}); }
+
 inline Result<const float*> packed_weights(BindScope& scope, int input, const WeightPacking& sizes) {
   MICA_TRY(WeightPacking * context, scope.arguments<WeightPacking>());
   *context = sizes;
   const auto bytes = static_cast<size_t>(sizes.directions * panels_size(sizes.depth, sizes.width)) * sizeof(float);
-  const PackKey key{static_cast<uint32_t>(PackKind::kPanels16), {0, 1, 0x3f800000}};  // transposes, factor 1
-  MICA_TRY(const void* packed, scope.packed(input, {key, bytes, pack_weights, context}));
+  MICA_TRY(const void* packed, scope.packed(input, {weights_key(), bytes, pack_weights, context}));
   return static_cast<const float*>(packed);
 }
 
