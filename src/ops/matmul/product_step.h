@@ -114,7 +114,7 @@ inline void pack_product(const TensorView& plain, void* to, const void* context)
 }
 inline PackKey product_key(bool flipped, float alpha) {
   PackKey key = key_of({PackKind::kPanels16, flipped ? PackLayout::kTransposed : PackLayout::kMatrix, 1});
-  if (alpha != 1) key.parameters[2] = int64_t{1} << 32 | static_cast<int64_t>(std::bit_cast<uint32_t>(alpha));
+  if (alpha != 1) key.parameters[2] = static_cast<int64_t>(std::bit_cast<uint32_t>(alpha));
   return key;
 }
 

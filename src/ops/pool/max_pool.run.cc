@@ -10,6 +10,8 @@ Result<bool> bind(BindScope& scope) {
   PoolProblem problem{.kind = PoolKind::kMax};
   MICA_TRY(const Window window, fixed_window(a.window(), scope.input(0).view.shape().subspan(2), a.kernel.span()));
   if (!pool::set_window(problem, window)) return false;
+  const DType dtype = scope.input(0).view.dtype;
+  if (dtype == DType::kU8 || dtype == DType::kI8) return pool::bind_pool_8bit(scope, problem, "max_pool_8bit");
   return pool::bind_pool(scope, problem, "max_pool_f32");
 }
 

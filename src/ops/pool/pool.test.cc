@@ -62,6 +62,17 @@ TEST(MaxPool, IndicesAndBytes) {
          .expect = {{.numbers = {-3, -5}}}});
 }
 
+TEST(MaxPool, BytesOnTheKernels) {
+  for (const DType dtype : {DType::kU8, DType::kI8}) {
+    Problem p{.op = "max_pool",
+              .attributes = {{"kernel", List{3, 3}}, {"strides", List{2, 2}}, {"pads", List{1, 1, 1, 1}}}};
+    p.inputs = {uniform({2, 19, 7, 6}, dtype == DType::kU8 ? 0 : -128, dtype == DType::kU8 ? 255 : 127, 1, dtype)};
+    p.expect_kernel = "max_pool_8bit";
+    p.epilogues = false;
+    check(p);
+  }
+}
+
 TEST(MaxPool, Refuses) {
   check_error(pool("max_pool", {{"kernel", List{3, 3}}}, {1, 1, 2, 2}, ""), Code::kBadShape);
   check_error(pool("max_pool", {{"kernel", List{3}}}, {1, 1, 2, 2}, ""), Code::kBadAttribute);

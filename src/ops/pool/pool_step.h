@@ -1,7 +1,7 @@
 // Pooling steps: what the pooling operators share at bind.
 #pragma once
 #include "kernels/pool/pool.h"
-#include "step/channels_last.h"
+#include "step/quantized.h"
 #include "types/window.h"
 
 namespace mica::pool {
@@ -22,17 +22,9 @@ inline void run_pool_step(const void* arguments, void* const* operands, const Ta
 
 inline PoolView view_of(const ImageView& v) { return {v.image, v.depth, v.row, v.pixel}; }
 
-// Adds the steps of `problem`, whose kind and window are set; false when types or strides do not suit.
-inline Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std::string_view name) {
-  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
-  ImageView view;
-  if (x.dtype != DType::kF32 || x.empty() || out.empty() || !image_view(x, view) || !image_view(out, view))
-    return false;
-  const int y = static_cast<int>(scope.inputs.size());
-  MICA_TRY(const ImageOperand to, write_channels_last(scope, y, out));
-  if (to.operand < 0) return false;
-  MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x));
-  if (from.operand < 0) return false;
+// Adds the step of `problem`, whose kind and window are set, between two operands.
+inline Status add_pool(BindScope& scope, const PoolProblem& problem, const ImageOperand& from, const ImageOperand& to,
+                       std::string_view name) {
   MICA_TRY(PoolStep * step, scope.arguments<PoolStep>());
   *step = {
       .args = {.problem = problem}, .x = from.operand, .y = to.operand, .kernels = &pool_kernels(scope.machine->isa)};
@@ -44,13 +36,39 @@ inline Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std:
   p.in_view = view_of(from.view);
   p.out_view = view_of(to.view);
   step->args.choice = choose_pool(p, scope.machine->threads);
-  const double taps = static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]);
-  MICA_TRY_STATUS(scope.add({.kernel = run_pool_step,
-                             .arguments = step,
-                             .tasks = step->args.choice.tasks,
-                             .work = static_cast<double>(out.count()) * taps,
-                             .name = name}));
+  const double elements = static_cast<double>(p.images * p.channels * to.view.pixels());
+  return scope.add({.kernel = run_pool_step,
+                    .arguments = step,
+                    .tasks = step->args.choice.tasks,
+                    .work = elements * static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]),
+                    .name = name});
+}
+
+// All steps for fp32 operands; false when types or strides do not suit.
+inline Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std::string_view name) {
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  ImageView view;
+  if (x.dtype != DType::kF32 || x.empty() || out.empty() || !image_view(x, view) || !image_view(out, view))
+    return false;
+  const int y = static_cast<int>(scope.inputs.size());
+  MICA_TRY(const ImageOperand to, write_channels_last(scope, y, out));
+  if (to.operand < 0) return false;
+  MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x));
+  if (from.operand < 0) return false;
+  MICA_TRY_STATUS(add_pool(scope, problem, from, to, name));
   MICA_TRY_STATUS(finish_channels_last(scope, y, out, to));
+  return true;
+}
+
+// The same for maxima of 8-bit integers, which fp32 holds exactly.
+inline Result<bool> bind_pool_8bit(BindScope& scope, const PoolProblem& problem, std::string_view name) {
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  if (x.empty() || out.empty() || !can_narrow(out)) return false;
+  MICA_TRY(const ImageOperand from, read_widened(scope, 0, x, {}));
+  MICA_TRY(const ImageOperand to, temporary_image(scope, out));
+  if (from.operand < 0 || to.operand < 0) return false;
+  MICA_TRY_STATUS(add_pool(scope, problem, from, to, name));
+  MICA_TRY_STATUS(write_narrowed(scope, to, out, {.index = static_cast<int>(scope.inputs.size())}));
   return true;
 }
 
