@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/fp_mode.h"
 #include "base/threads.h"
 
 namespace mica {
@@ -127,6 +128,7 @@ Status Session::run(const RunControl& control) {
   MICA_TRY_STATUS(check_inputs());
   runner_.begin_run();
   {
+    const FlushDenormals flush;   // the caller's floating-point mode comes back at the brace
     Threads* threads = model_.context().threads;
     if (threads) threads->begin_burst();
     Status status = runner_.run(*frame_, 0, control);
