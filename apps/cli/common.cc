@@ -1,0 +1,167 @@
+#include "common.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace mica::cli {
+namespace {
+
+// The process's own switch, set once by main.
+bool& quiet_switch() {
+  static bool quiet = false;
+  return quiet;
+}
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t corner = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same =
+          std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
+      const size_t best = std::min({row[j] + 1, row[j - 1] + 1, corner + (same ? 0 : 1)});
+      corner = std::exchange(row[j], best);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+void fail_usage(const std::string& what, const std::string& hint) {
+  throw Failed(kUsage, "error[MICA6001]: " + what + "\n" + (hint.empty() ? "" : "hint: " + hint + "\n"));
+}
+
+int exit_code_of(int error_code) {
+  if (error_code == 4010) return kCheckFailed;
+  if (error_code == 7010) return kDevice;
+  return error_code / 1000 == 6 ? kUsage : kModel;
+}
+
+void check(Status status) {
+  if (!status.ok()) throw Failed(exit_code_of(status.error().code()), status.error().text());
+}
+void check(mica_error* error) { check(Status(error)); }
+
+void set_quiet(bool quiet) { quiet_switch() = quiet; }
+void say(const std::string& line) {
+  if (!quiet_switch()) fmt::print(stderr, "{}\n", line);
+}
+
+bool colours(int file) {
+  const char* no = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(file) && !(no && *no) && !(terminal && std::string_view(terminal) == "dumb");
+}
+
+std::string nearest_hint(std::string_view wanted, const std::vector<std::string>& candidates) {
+  const std::string* best = nullptr;
+  size_t least = std::max<size_t>(1, wanted.size() / 3) + 1;
+  for (const std::string& name : candidates)
+    if (const size_t d = distance(wanted, name); d < least) least = d, best = &name;
+  return best ? "did you mean `" + *best + "`?" : "";
+}
+
+std::pair<std::string, std::string> split_pair(const std::string& text, std::string_view what) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos || at == 0) fail_usage(fmt::format("`{}` is not of the form {}", text, what));
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::vector<int64_t> parse_dims(const std::string& text, std::string_view what) {
+  std::vector<int64_t> dims;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find_first_of("xX,"), rest.size());
+    const std::string_view item = rest.substr(0, end);
+    int64_t value = -1;
+    const auto [stop, code] = std::from_chars(item.data(), item.data() + item.size(), value);
+    if (item != "?" && (code != std::errc() || stop != item.data() + item.size() || value < -1))
+      fail_usage(fmt::format("`{}` in {} is no size", item, what), "sizes are separated by x: 1x3x224x224");
+    dims.push_back(value);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  return dims;
+}
+
+std::string dims_text(const std::vector<int64_t>& dims) {
+  std::string text;
+  for (int64_t d : dims) text += (text.empty() ? "" : "x") + (d < 0 ? std::string("?") : std::to_string(d));
+  return text.empty() ? "scalar" : text;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail_usage("cannot read `" + path + "`");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
+  {
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.flush();
+    if (!file) {
+      std::remove(temporary.c_str());
+      throw Failed(kModel, "error[MICA7001]: cannot write `" + path + "`\n");
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    throw Failed(kModel, "error[MICA7001]: cannot write `" + path + "`\n");
+  }
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+  std::istringstream text(read_text(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(line);
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() &&
+         std::equal(end.begin(), end.end(), text.end() - static_cast<std::ptrdiff_t>(end.size()), [](char a, char b) {
+           return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+         });
+}
+
+Progress::Progress(std::string what) : what_(std::move(what)), begin_ns_(now_ns()) {}
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+}
+void Progress::update(double share) {
+  const int64_t now = now_ns();
+  if (quiet_switch() || !isatty(2) || now - begin_ns_ < 1000000000 || now - shown_ns_ < 100000000) return;
+  shown_ns_ = now;
+  shown_ = true;
+  const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
+  const double left = share > 0 ? seconds / share - seconds : 0;
+  fmt::print(stderr, "\r\033[K{} {:.0f} % ({:.0f} s, {:.0f} s left)", what_, share * 100, seconds, left);
+  std::fflush(stderr);
+}
+
+}  // namespace mica::cli

@@ -1,0 +1,49 @@
+// Words that every verb with a model takes, and what becomes of them: context, model, a session's inputs.
+#pragma once
+#include <deque>
+
+#include "mica/tools.hpp"
+#include "recipe.h"
+
+namespace mica::cli {
+
+struct ModelFlags {
+  std::string path, isa;
+  int threads = 0;
+  std::vector<std::string> shapes, bounds, states, outputs, rules_off;
+  bool strict = false, exact = false, low_memory = false, reference = false;
+
+  void add(CLI::App& app, bool with_running = true);
+  tools::ConvertOptions convert_options() const;
+  mica_session_options session_options() const;
+  Context context() const;  // with the log on stderr at warnings
+  Model load(const Context& context) const;
+};
+
+struct InputFlags {
+  std::vector<std::string> inputs, shapes_at_run;  // NAME=FILE, NAME=1x3x8
+  std::string data;
+  uint64_t seed = 1;
+  RecipeFlags recipe;
+  void add(CLI::App& app, bool with_data);
+};
+
+// What a session is fed, and where each came from.
+struct Feed {
+  struct Item {
+    size_t index;
+    std::string name, source;  // "random", a file
+    Array array;
+    bool list = false;  // a sequence or an optional, given empty
+  };
+  std::deque<Item> items;
+  Recipe recipe;
+  bool picture = false;
+  void set(Session& session) const;
+};
+
+// Every input that is no state gets its array from --input, from DATA (a picture, .npy or .npz), else random numbers.
+Feed make_feed(const Model& model, const InputFlags& flags);
+std::vector<int64_t> dims_of(const mica_port_info& port);
+
+}  // namespace mica::cli

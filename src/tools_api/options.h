@@ -1,0 +1,27 @@
+// Public options and reports as the compiler's own, and back.
+#pragma once
+#include "convert/convert.h"
+#include "mica/tools.hpp"
+
+namespace mica::tools {
+
+inline mica::ConvertOptions internal_options(const ConvertOptions& options) {
+  mica::ConvertOptions made;
+  made.import.shapes = options.shapes;
+  made.import.bounds = options.bounds;
+  made.import.states = options.states;
+  made.import.outputs = options.outputs;
+  made.import.strict = options.strict;
+  made.declutter.off.insert(options.rules_off.begin(), options.rules_off.end());
+  made.preprocess = options.preprocess;
+  made.labels = options.labels;
+  made.keep = options.keep;
+  return made;
+}
+
+inline ConvertReport public_report(const mica::ConvertReport& report) {
+  return {report.nodes_imported, report.nodes_decluttered, report.stages,
+          report.rules_fired,    report.parameters,        report.constant_bytes};
+}
+
+}  // namespace mica::tools
