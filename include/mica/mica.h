@@ -222,7 +222,9 @@ MICA_API const mica_attribute* mica_op_attribute(const mica_op_call* call, const
 
 typedef struct mica_load_options {
   size_t size;
-  int copy; /* load_memory: copy the bytes; else they must outlive the model and be 64-byte aligned */
+  const char* name;   /* what messages call the model; NULL: the file's path */
+  int copy;           /* load_memory: copy the bytes; else they must outlive the model (unaligned ones are copied) */
+  int verify_weights; /* compare the weights with their checksum too, which reads all of them */
 } mica_load_options;
 
 /* Where a model is read from when it is neither a file nor memory. */

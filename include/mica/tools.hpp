@@ -29,11 +29,17 @@ struct ConvertReport {
   std::vector<std::pair<std::string, int64_t>> rules_fired;
   int64_t parameters = 0;  // elements of constants
   int64_t constant_bytes = 0;
+  int64_t file_bytes = 0, weight_bytes = 0;   // of a file that was written
 };
 
 // A source model or a `.mica` file, told apart by its bytes, ready for sessions. `report` may be null. Errors: 6001 for
 // options given with a `.mica` file, which is compiled already.
 mica_error* load(mica_context* context, const std::string& path, const ConvertOptions& options, mica_model** model,
                  ConvertReport* report = nullptr);
+
+// Compiles a source model into a `.mica` file, which is written under a temporary name first. Operators of `context`, which may be null,
+// come before Mica's own; a program that loads the file needs them too.
+mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options,
+                         ConvertReport* report = nullptr);
 
 }  // namespace mica::tools

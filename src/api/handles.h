@@ -70,9 +70,8 @@ namespace mica {
 
 void retain(mica_context* context);
 void drop(mica_context* context);
-// Makes the C model of a plan; `release(keep)` is called once the bytes of its constants are no longer needed, also on
-// failure.
-Result<mica_model*> make_model(mica_context* context, Plan plan, void* keep, void (*release)(void*));
+// Takes the model over, also on failure.
+Result<mica_model*> make_model(mica_context* context, Model* core);
 void retain(mica_model* model);
 void drop(mica_model* model);
 

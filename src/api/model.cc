@@ -91,22 +91,16 @@ Status find_port(const mica_model* model, mica_port port, const char* name, size
 
 }  // namespace
 
-Result<mica_model*> make_model(mica_context* context, Plan plan, void* keep, void (*release)(void*)) {
+Result<mica_model*> make_model(mica_context* context, Model* core) {
   void* place = allocate(sizeof(mica_model), alignof(mica_model));
   if (!place) {
-    if (release) release(keep);
+    core->drop();
     return out_of_memory();
   }
   auto* model = new (place) mica_model();
-  Status status;
-  if (auto core = Model::create(context->core, std::move(plan), keep, release); core.ok()) {
-    model->core = *core;
-    status = describe_ports(*model, model->core->plan());
-  } else {
-    status = core.take_error();
-  }
-  if (!status.ok()) {
-    if (model->core) model->core->drop();
+  model->core = core;
+  if (Status status = describe_ports(*model, core->plan()); !status.ok()) {
+    core->drop();
     model->~mica_model();
     deallocate(model);
     return status.take_error();

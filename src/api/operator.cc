@@ -213,7 +213,7 @@ Result<Operator*> make_operator(const mica_operator& given) {
   auto* made = new (place) Operator();
   made->given = given;
   String id;
-  Status status = id.print("{}::{}", given.domain, given.name);
+  Status status = id.print("app/{}{}{}", given.domain, *given.domain ? "/" : "", given.name);
   auto domain = made->texts.copy_text(given.domain), name = made->texts.copy_text(given.name),
        full = made->texts.copy_text(id);
   if (!status.ok() || !domain.ok() || !name.ok() || !full.ok()) {

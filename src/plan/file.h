@@ -47,6 +47,8 @@ struct FileLayout {
   Result<Bytes> checked(uint32_t id) const;
   Bytes unchecked(const FileSection& section) const { return bytes.subspan(section.offset, section.size); }
 };
+// Whether the bytes begin as a `.mica` file does.
+bool looks_like_plan(Bytes bytes);
 // Errors: kBadFile (no .mica file, truncated, damaged), kFileVersion, kFileFeature, kLimit.
 Result<FileLayout> read_layout(Bytes bytes);
 

@@ -84,6 +84,10 @@ bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) { return 
 
 }  // namespace
 
+bool looks_like_plan(Bytes bytes) {
+  return bytes.size() >= sizeof kFileMagic && std::memcmp(bytes.data(), kFileMagic, sizeof kFileMagic) == 0;
+}
+
 Result<FileLayout> read_layout(Bytes bytes) {
   MICA_TRY(const Header header, read_header(bytes));
   const Bytes table = bytes.subspan(header.table, header.sections * kSectionEntryBytes);

@@ -280,7 +280,7 @@ Status Runner::report(Frame& frame, const BoundSegment& segment, const BoundStep
     views[n].data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset) : static_cast<char*>(frame.bases[place.base]) + place.offset;
     names[n++] = plan.name(plan.functions[frame.function].values[v].name);
   }
-  const StageEvent event{plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, now_ns()};
+  const StageEvent event{plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, now_ns(), step.stage};
   if (!stage_fn_(stage_user_, event)) return error(Code::kCancelled, "the stage callback stopped the run");
   return {};
 }

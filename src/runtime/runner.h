@@ -19,6 +19,7 @@ struct StageEvent {
   std::span<const TensorView> outputs;
   std::span<const std::string_view> output_names;
   int64_t begin_ns, end_ns;
+  uint32_t stage = 0;   // of the main function
 };
 using StageFn = bool (*)(void* user, const StageEvent& event);   // false stops the run as cancelled
 

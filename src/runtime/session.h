@@ -22,6 +22,8 @@ class Session {
   // Dense memory in source order that stays the caller's and must live until the run ends. Checks type and shape at the door.
   Status set_input(size_t i, const TensorView& tensor);
   Status set_input_object(size_t i, Object* object);
+  // What was set, or null.
+  const TensorView* input(size_t i) const { return given_[i] && input_type(i).is_tensor() ? &frame_->views[main().inputs[i]] : nullptr; }
   // Dense memory for an output; its shape is checked when the run knows it. A view without data takes it back.
   Status set_output(size_t i, const TensorView& tensor);
   // Binds for the inputs' shapes (their contents are not read) and reserves memory.

@@ -5,7 +5,7 @@
 
 namespace mica {
 
-// `def.name` is "<domain>::<name>"; `def.user` leads back to whoever made it.
+// `def.name` is "app/<domain>/<name>"; `def.user` leads back to whoever made it.
 struct CustomOperator {
   std::string_view domain, name;  // as source models spell it; "" is a format's own domain
   OpDef def;

@@ -56,6 +56,7 @@ pb::Function* Importer::function_of(const pb::Node& proto) const {
 bool Importer::is_known(const pb::Node& proto, const Scope& scope, Problems::Kind* problem) {
   if (function_of(proto)) return true;
   *problem = kind_of_problem(proto, scope);
+  if (find_custom(custom_, problem->domain, problem->op)) return true;
   std::string nearest;
   if (find_spelling(Format::kOnnx, problem->domain, problem->op, problem->version, &nearest)) return true;
   problem->reason = "no such operator";
@@ -136,11 +137,12 @@ void Importer::spell(Call& call) {
   node.region = [&](const SourceNode& of, std::string_view key, std::span<const Type> types, Values& captures) {
     return region(call.scope, of, key, types, captures);
   };
-  const Spelling* spelling = find_spelling(Format::kOnnx, node.domain, node.op, node.version);
+  const CustomOperator* custom = find_custom(custom_, node.domain, node.op);
   const size_t before = problems_.count();
   Builder build(call.scope.graph);
   build.set_name(call.title);
-  const Values values = spelling->import(node, build);
+  const Values values = custom ? import_custom(node, build, *custom)
+                               : find_spelling(Format::kOnnx, node.domain, node.op, node.version)->import(node, build);
   check_all_read(node);
   if (problems_.count() != before) return stand_in(call);  // something inside a region
   define_outputs(call, values);

@@ -1,5 +1,6 @@
 // Nodes, regions and functions of a model to graph nodes, through the operators' spellings.
 #pragma once
+#include "import/custom.h"
 #include "import/onnx/attributes.h"
 #include "import/onnx/order.h"
 #include "import/onnx/problems.h"
@@ -10,7 +11,7 @@ namespace mica::onnx {
 // whether its operators are known. So one run finds every problem.
 class Importer {
  public:
-  explicit Importer(Model& model) : model_(model), tensors_(model.folder) {}
+  Importer(Model& model, std::span<const CustomOperator* const> custom) : model_(model), custom_(custom), tensors_(model.folder) {}
 
   Tensors& tensors() { return tensors_; }
   FreeNames& free_names() { return free_names_; }
@@ -38,6 +39,7 @@ class Importer {
   void apply_hint(Value& value, const std::string& name, Scope& scope);
 
   Model& model_;
+  std::span<const CustomOperator* const> custom_;   // the application's own operators
   Tensors tensors_;
   FreeNames free_names_;
   Problems problems_;
