@@ -113,6 +113,16 @@ TEST(NonMaxSuppression, Overlaps) {
          .expect = {{.numbers = {0, 0, 1}}}});
   check({.op = "non_max_suppression", .inputs = {boxes, scores}, .expect = {{.dims = {{0, 3}}}}});
 }
+TEST(LabelEncoder, KeysAndDefault) {
+  check({.op = "label_encoder",
+         .inputs = {texts({2, 2}, {"b", "x", "a", "b"}), constant(texts({3}, {"b", "a", "b"})),
+                    constant(list({3}, {1, 2, 3}, DType::kI64)), constant(scalar(-1, DType::kI64))},
+         .expect = {{.numbers = {1, -1, 2, 1}}}});
+  check({.op = "label_encoder",
+         .inputs = {list({3}, {NAN, 2, -0.0}), constant(list({2}, {NAN, 0})), constant(list({2}, {7, 8})),
+                    constant(scalar(9))},
+         .expect = {{.numbers = {7, 9, 8}}}});
+}
 TEST(Det, Matrices) {
   check({.op = "det", .inputs = {list({2, 2, 2}, {1, 2, 3, 4, 0, 1, 1, 0})}, .expect = {{.numbers = {-2, -1}}}});
   check({.op = "det", .inputs = {list({0, 0}, {})}, .expect = {{.numbers = {1}}}});
