@@ -170,6 +170,7 @@ MICA_OP(reduce) = {.name = "reduce",
                    .attributes = attr_class<Reduce>(),
                    .infer = infer,
                    .reference = reference,
-                   .flops = flops};
+                   .flops = flops,
+                   .layout = LayoutRule::kAny};
 
 }  // namespace mica
