@@ -11,17 +11,24 @@ Status infer(InferScope& scope) {
   double known = 0;
   const bool decided = scope.in(0).constant && scope.scalar(0, known);
   Vector<InferValue> results[2];
+  bool sound[2] = {};
+  Status trouble;
   for (int r = 0; r < 2; ++r) {
     if (decided && (known != 0) != (r == 0)) continue;
     MICA_TRY_STATUS(results[r].resize(scope.outputs.size()));
     for (InferValue& result : results[r]) result.present = true;
-    MICA_TRY_STATUS(scope.infer_region(r, captures, results[r]));
+    Status status = scope.infer_region(r, captures, results[r]);
+    sound[r] = status.ok();
+    if (!status.ok()) trouble = std::move(status);
   }
+  // The branch that is not taken may be impossible for these operands; its results then say nothing.
+  if (!sound[0] && !sound[1]) return trouble;
+  const bool both = sound[0] && sound[1];
   for (size_t i = 0; i < scope.outputs.size(); ++i) {
-    const int first = results[0].empty() ? 1 : 0;
-    Type type = results[first][i].type;
+    Type type = results[sound[0] ? 0 : 1][i].type;
     uint32_t open = 0;
-    if (!decided) MICA_TRY_STATUS(region::widen(type, results[1][i].type, open, scope.dims()));
+    if (both) MICA_TRY_STATUS(region::widen(type, results[1][i].type, open, scope.dims()));
+    if (!both && !decided) type.shape = Shape();
     scope.out(static_cast<int>(i), type);
   }
   return {};
