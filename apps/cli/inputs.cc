@@ -191,6 +191,7 @@ tools::ConvertOptions ModelFlags::convert_options() const {
   options.outputs = outputs;
   options.rules_off = rules_off;
   options.strict = strict;
+  options.fuse = !unfused;
   return options;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 
 #include "common.h"
@@ -17,39 +18,48 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
+    {"convert", "compile a model into a .mica file", add_convert},
     {"run", "run a model on a picture, on arrays or on random numbers", add_run},
+    {"bench", "measure how long a model takes", add_bench},
+    {"compare", "compare two forms of a model, and find the first stage that differs", add_compare},
+    {"ops", "list the operators", add_ops},
+    {"doctor", "tell what this machine has", add_doctor},
 };
 
-// What the word on the command line that nobody understood was meant to be.
-std::string hint_for(const CLI::App& app, const std::vector<std::string>& words) {
+// The verb that the command line names, or null with a hint at the nearest one.
+CLI::App* named_verb(CLI::App& app, const std::vector<std::string>& words, std::string& hint) {
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
   for (const std::string& word : words) {
-    std::vector<std::string> known;
-    if (word.size() > 1 && word[0] == '-') {
-      for (const CLI::Option* option : app.get_options())
-        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-      if (std::string hint = nearest_hint(word.substr(0, word.find('=')), known); !hint.empty()) return hint;
-    }
+    if (word.empty() || word[0] == '-') continue;
+    for (CLI::App* sub : app.get_subcommands(nullptr))
+      if (sub->get_name() == word) return sub;
+    hint = nearest_hint(word, names);
+    break;
+  }
+  return nullptr;
+}
+
+// What an option that nobody understood was meant to be.
+std::string option_hint(const CLI::App& verb, const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.rfind("--", 0) == 0 && name.size() > 2 && std::find(known.begin(), known.end(), name) == known.end() &&
+        name != "--quiet")
+      return nearest_hint(name, known);
   }
   return {};
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& problem) {
-  const CLI::App* at = &app;
-  for (const CLI::App* sub : app.get_subcommands()) at = sub;
-  fmt::print(stderr, "error[MICA6001]: {}\n", problem.what());
-  std::string hint = hint_for(*at, at->remaining());
-  if (at == &app) {
-    std::vector<std::string> names;
-    for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
-    const std::vector<std::string> words = app.remaining();
-    for (const std::string& word : words)
-      if (word[0] != '-') {
-        hint = nearest_hint(word, names);
-        break;
-      }
-  }
-  fmt::print(stderr, "hint: {}{}`mica{}{} --help` lists all words\n", hint, hint.empty() ? "" : "; ",
-             at == &app ? "" : " ", at == &app ? "" : at->get_name());
+int usage_error(CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& words) {
+  std::string hint;
+  const CLI::App* verb = named_verb(app, words, hint);
+  if (verb) hint = option_hint(*verb, words);
+  fmt::print(stderr, "error[MICA6001]: {}\nhint: {}{}`mica {}--help` lists all words\n", problem.what(), hint,
+             hint.empty() ? "" : " ", verb ? verb->get_name() + " " : "");
   return kUsage;
 }
 
@@ -75,7 +85,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& done) {  // --version, --help-all
     return app.exit(done);
   } catch (const CLI::ParseError& problem) {
-    return usage_error(app, problem);
+    return usage_error(app, problem, std::vector<std::string>(argv + 1, argv + argc));
   }
   set_quiet(quiet);
   return actions.at(app.get_subcommands().at(0))();

@@ -21,6 +21,7 @@ struct ConvertOptions {
   std::vector<std::string> rules_off;                  // rewriting rules that must not fire
   std::string preprocess;                              // JSON (docs/preprocessing.md); empty: the model's own
   std::vector<std::string> labels;                     // names of classes; empty: the model's own
+  bool fuse = true;                                    // activations and residuals into the stages before them
   bool strict = false;                                 // declarations that contradict what was inferred are errors
 };
 
@@ -29,7 +30,7 @@ struct ConvertReport {
   std::vector<std::pair<std::string, int64_t>> rules_fired;
   int64_t parameters = 0;  // elements of constants
   int64_t constant_bytes = 0;
-  int64_t file_bytes = 0, weight_bytes = 0;   // of a file that was written
+  int64_t file_bytes = 0, weight_bytes = 0;  // of a file that was written
 };
 
 // A source model or a `.mica` file, told apart by its bytes, ready for sessions. `report` may be null. Errors: 6001 for
@@ -37,9 +38,94 @@ struct ConvertReport {
 mica_error* load(mica_context* context, const std::string& path, const ConvertOptions& options, mica_model** model,
                  ConvertReport* report = nullptr);
 
-// Compiles a source model into a `.mica` file, which is written under a temporary name first. Operators of `context`, which may be null,
-// come before Mica's own; a program that loads the file needs them too.
-mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options,
-                         ConvertReport* report = nullptr);
+// Compiles a source model into a `.mica` file, which is written under a temporary name first. Operators of `context`,
+// which may be null, come before Mica's own; a program that loads the file needs them too.
+mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out,
+                         const ConvertOptions& options, ConvertReport* report = nullptr);
+
+// ---- Measuring: on a session whose inputs are set, and without a stage callback of the caller's ----
+
+struct BenchOptions {
+  double seconds = 2;
+  bool layers = false;                         // also time the stages, in runs of their own
+  std::function<void(double share)> progress;  // now and then, 0 … 1
+};
+struct LayerTime {
+  std::string name, op, kernel;  // of the source model; of Mica; "" for the reference
+  int64_t begin_ns = 0;          // since the run began
+  double ms = 0, share = 0;      // median; of the sum of all
+  int64_t flops = 0, bytes = 0;
+};
+struct BenchReport {
+  double median_ms = 0, min_ms = 0, p90_ms = 0, mean_ms = 0, deviation_ms = 0, first_ms = 0;
+  int64_t runs = 0, flops = 0;  // flops: of a run, with `layers`
+  std::vector<LayerTime> layers;
+};
+mica_error* bench(mica_session* session, const BenchOptions& options, BenchReport& report);
+// The stages of one run.
+mica_error* profile(mica_session* session, std::vector<LayerTime>& layers);
+// Stages as JSON that Perfetto and chrome://tracing open.
+std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title);
+// Floating-point operations of one run with the session's inputs; stages whose shapes depend on data are left out.
+mica_error* count_flops(mica_session* session, int64_t& flops);
+// Memory that this process has had in RAM at most.
+int64_t peak_rss_bytes();
+
+struct MachinePeak {
+  double flops_one = 0, flops_all = 0;  // single-precision operations a second, of one thread and of all
+  double bytes_one = 0, bytes_all = 0;  // bytes a second read and written by a copy beyond the caches
+};
+mica_error* measure_peak(mica_context* context, MachinePeak& peak);
+
+struct Machine {
+  std::string processor, isa;
+  std::vector<std::string> isas;  // that this build has and this processor runs
+  int threads = 0, usable_processors = 0;
+  double cpu_quota = 0;                       // processors' worth that control groups grant; 0: no limit
+  int64_t l1d = 0, l2 = 0, l3 = 0, page = 0;  // bytes
+};
+Machine describe_machine(const mica_context* context);
+
+// ---- Comparing ----
+
+struct CompareOptions {
+  double relative = 1e-4, absolute = 1e-6;  // differs: |a - b| > max(absolute, relative · max|a|); NaN against a number
+  bool stages = true;
+};
+struct ValueError {
+  std::string name, reason;  // reason: another type or shape, else empty
+  double max_abs = 0, max_ref = 0, rms = 0;
+  int64_t elements = 0, wrong = 0;
+  bool nan = false, same_best = true, different = false;
+};
+struct CompareReport {
+  std::vector<ValueError> outputs;
+  bool different = false;
+  size_t compared = 0;                              // values inside that both forms have
+  std::string first_stage, first_op, first_kernel;  // the first stage of `b` whose result differs
+  ValueError first;
+};
+mica_error* compare(mica_session* a, mica_session* b, const CompareOptions& options, CompareReport& report);
+
+// ---- Looking ----
+
+struct OperatorInfo {
+  struct Spelling {
+    std::string format, domain, name;
+    int since = 1, until = -1;  // versions; until -1: the latest
+  };
+  std::string name, doc;
+  int input_least = 0, input_most = 0, output_least = 0, output_most = 0;  // most -1: any number
+  bool kernel = false;                                          // has kernels of its own; else the reference runs
+  std::vector<std::pair<std::string, std::string>> attributes;  // name and meaning
+};
+// Every operator by its name, and every spelling that the importers know, in the order of format, domain and name.
+std::vector<OperatorInfo> all_operators();
+std::vector<OperatorInfo::Spelling> all_spellings();
+
+struct RuleInfo {
+  std::string name, table, doc;
+};
+std::vector<RuleInfo> all_rules();
 
 }  // namespace mica::tools

@@ -33,14 +33,15 @@ struct Recorder {
     uint32_t stage = 0;
     std::vector<int64_t> times;
   };
-  std::vector<Entry> entries;   // a stage comes once in a run, in the same order in each
+  std::vector<Entry> entries;  // a stage comes once in a run, in the same order in each
   size_t next = 0;
   int64_t begin = 0;
 
   static bool on_stage(void* user, const StageEvent& event) {
     auto& self = *static_cast<Recorder*>(user);
     if (self.next == self.entries.size()) {
-      self.entries.push_back({{std::string(event.name), std::string(event.op), std::string(event.kernel)}, event.stage, {}});
+      self.entries.push_back(
+          {{std::string(event.name), std::string(event.op), std::string(event.kernel)}, event.stage, {}});
       self.entries.back().layer.begin_ns = event.begin_ns - self.begin;
     }
     Entry& entry = self.entries[self.next++];
@@ -121,7 +122,8 @@ Result<BenchResult> bench(Session& session, const BenchOptions& options) {
   for (const int64_t begin = now_ns();;) {
     const auto runs = static_cast<int64_t>(times.size());
     const int64_t spent = now_ns() - begin;
-    if (options.progress) options.progress(limit ? std::min(1.0, static_cast<double>(spent) / static_cast<double>(limit)) : 1);
+    if (options.progress)
+      options.progress(limit ? std::min(1.0, static_cast<double>(spent) / static_cast<double>(limit)) : 1);
     if ((spent >= limit && runs >= std::max<int64_t>(options.least_runs, 1)) || runs >= kMostRuns) break;
     MICA_TRY(const int64_t time, timed_run(session));
     times.push_back(time);

@@ -9,17 +9,17 @@
 namespace mica {
 
 struct BenchOptions {
-  double seconds = 2;          // of timed runs, after a warm-up of a tenth of it
+  double seconds = 2;  // of timed runs, after a warm-up of a tenth of it
   int64_t least_runs = 5;
-  bool layers = false;         // also time the stages, in runs of their own
+  bool layers = false;  // also time the stages, in runs of their own
   std::function<void(double share)> progress;
 };
 
 struct LayerTime {
   std::string name, op, kernel;
-  int64_t begin_ns = 0;        // of the run it was taken from, from its beginning
-  double ms = 0;               // median
-  double share = 0;            // of the sum of all
+  int64_t begin_ns = 0;  // of the run it was taken from, from its beginning
+  double ms = 0;         // median
+  double share = 0;      // of the sum of all
   int64_t flops = 0, bytes = 0;
 };
 

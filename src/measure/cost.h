@@ -7,12 +7,12 @@
 namespace mica {
 
 struct StageCost {
-  int64_t flops = 0;   // a multiply-add counts two; an epilogue one for each function and element
-  int64_t bytes = 0;   // of the operands that are read and written, each once
+  int64_t flops = 0;  // a multiply-add counts two; an epilogue one for each function and element
+  int64_t bytes = 0;  // of the operands that are read and written, each once
 };
 
-// One for each stage of the main function. Shapes that depend on data are not known here: such stages, and what stands in regions,
-// cost nothing. Errors: those of inference.
+// One for each stage of the main function. Shapes that depend on data are not known here: such stages, and what stands
+// in regions, cost nothing. Errors: those of inference.
 Result<std::vector<StageCost>> stage_costs(const Plan& plan, std::span<const Type> inputs);
 
 }  // namespace mica

@@ -11,8 +11,8 @@ namespace mica {
 namespace {
 
 constexpr int kTries = 5;
-constexpr int64_t kRounds = 200000;                  // a few milliseconds
-constexpr size_t kStream = size_t{64} << 20;         // beyond every last-level cache of a device
+constexpr int64_t kRounds = 200000;           // a few milliseconds
+constexpr size_t kStream = size_t{64} << 20;  // beyond every last-level cache of a device
 constexpr size_t kPiece = size_t{256} << 10;
 
 // Seconds of the fastest of several tries, which is the one that nothing else disturbed.
@@ -54,7 +54,7 @@ Result<MachinePeak> measure_peak(Context& context) {
   peak.flops_all = work * workers / least_seconds([&] { on_all(threads, workers, spin); });
   auto* memory = static_cast<char*>(map_memory(2 * kStream, true));
   if (!memory) return out_of_memory();
-  std::memset(memory, 1, 2 * kStream);   // pages come with the first touch
+  std::memset(memory, 1, 2 * kStream);  // pages come with the first touch
   constexpr auto kPieces = static_cast<int64_t>(kStream / kPiece);
   const auto copy = [&](int64_t begin, int64_t end, int) { copy_pieces(memory, memory + kStream, begin, end); };
   constexpr double kMoved = 2.0 * static_cast<double>(kStream);

@@ -12,7 +12,8 @@ namespace {
 
 using Keep = std::shared_ptr<const void>;
 
-Result<Lowered> compile(mica_context* context, const Source& source, const ConvertOptions& options, ConvertReport* report) {
+Result<Lowered> compile(mica_context* context, const Source& source, const ConvertOptions& options,
+                        ConvertReport* report) {
   mica::ConvertOptions full = internal_options(options);
   if (context)
     for (const CustomOperator* custom : context->core.operators) full.import.operators.push_back(custom);
@@ -25,10 +26,12 @@ Result<Lowered> compile(mica_context* context, const Source& source, const Conve
 bool same(const ConvertOptions& options, const ConvertOptions& others) {
   return options.shapes == others.shapes && options.bounds == others.bounds && options.states == others.states &&
          options.outputs == others.outputs && options.keep == others.keep && options.rules_off == others.rules_off &&
-         options.preprocess == others.preprocess && options.labels == others.labels && options.strict == others.strict;
+         options.preprocess == others.preprocess && options.labels == others.labels &&
+         options.strict == others.strict && options.fuse == others.fuse;
 }
 
-Result<Model*> load_any(mica_context* context, const std::string& path, const ConvertOptions& options, ConvertReport* report) {
+Result<Model*> load_any(mica_context* context, const std::string& path, const ConvertOptions& options,
+                        ConvertReport* report) {
   MICA_TRY(MappedFile file, MappedFile::open(path));
   if (looks_like_plan(file.bytes())) {
     MICA_CHECK(same(options, {}), kUsage, "`{}` is compiled already: options of the compiler have no place here", path);
@@ -36,7 +39,8 @@ Result<Model*> load_any(mica_context* context, const std::string& path, const Co
   }
   MICA_TRY(Lowered lowered, compile(context, Source{.path = path, .bytes = {}, .folder = {}}, options, report));
   auto* keep = new Keep(std::move(lowered.keep));
-  return Model::create(context->core, std::move(lowered.plan), keep, [](void* owner) { delete static_cast<Keep*>(owner); });
+  return Model::create(context->core, std::move(lowered.plan), keep,
+                       [](void* owner) { delete static_cast<Keep*>(owner); });
 }
 
 class FileSink final : public Sink {
@@ -48,7 +52,8 @@ class FileSink final : public Sink {
   FileWriter& file_;
 };
 
-Status write(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options, ConvertReport* report) {
+Status write(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options,
+             ConvertReport* report) {
   ConvertReport told;
   MICA_TRY(Lowered lowered, compile(context, Source{.path = path, .bytes = {}, .folder = {}}, options, &told));
   MICA_TRY(FileWriter file, FileWriter::create(out));
@@ -74,8 +79,8 @@ mica_error* load(mica_context* context, const std::string& path, const ConvertOp
   return nullptr;
 }
 
-mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options,
-                         ConvertReport* report) {
+mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out,
+                         const ConvertOptions& options, ConvertReport* report) {
   return give(write(context, path, out, options, report));
 }
 

@@ -13,6 +13,7 @@ inline mica::ConvertOptions internal_options(const ConvertOptions& options) {
   made.import.outputs = options.outputs;
   made.import.strict = options.strict;
   made.declutter.off.insert(options.rules_off.begin(), options.rules_off.end());
+  made.lower.fuse = options.fuse;
   made.preprocess = options.preprocess;
   made.labels = options.labels;
   made.keep = options.keep;

@@ -1,0 +1,166 @@
+// mica bench: how long runs take.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "inputs.h"
+#include "table.h"
+#include "verbs.h"
+
+namespace mica::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchFlags {
+  ModelFlags model;
+  InputFlags input;
+  double seconds = 2;
+  bool layers = false;
+  std::string format, trace;
+};
+
+struct Numbers {
+  tools::BenchReport report;
+  tools::MachinePeak peak;
+  mica_memory memory = MICA_INIT(mica_memory);
+  double load_ms = 0, peak_rss_mb = 0;
+  int threads = 0;
+  std::string isa;
+};
+
+double gflops_of(const tools::LayerTime& layer) {
+  return layer.ms > 0 ? static_cast<double>(layer.flops) / layer.ms * 1e-6 : 0;
+}
+
+// The share of the least time that arithmetic and memory traffic allow: the roofline of Williams, Waterman and
+// Patterson (2009).
+double roofline_of(const tools::LayerTime& layer, const tools::MachinePeak& peak) {
+  if (layer.ms <= 0 || peak.flops_all <= 0 || peak.bytes_all <= 0) return 0;
+  const double least =
+      std::max(static_cast<double>(layer.flops) / peak.flops_all, static_cast<double>(layer.bytes) / peak.bytes_all);
+  return least / (layer.ms * 1e-3);
+}
+
+Json json_of(const BenchFlags& flags, const Numbers& n) {
+  Json made = {{"model", flags.model.path},
+               {"median_ms", n.report.median_ms},
+               {"min_ms", n.report.min_ms},
+               {"p90_ms", n.report.p90_ms},
+               {"mean_ms", n.report.mean_ms},
+               {"deviation_ms", n.report.deviation_ms},
+               {"load_ms", n.load_ms},
+               {"first_ms", n.report.first_ms},
+               {"peak_rss_mb", n.peak_rss_mb},
+               {"arena_bytes", n.memory.arena},
+               {"runs", n.report.runs},
+               {"threads", n.threads},
+               {"isa", n.isa}};
+  if (!flags.layers) return made;
+  made["peak_gflops"] = n.peak.flops_all * 1e-9;
+  made["peak_gbytes"] = n.peak.bytes_all * 1e-9;
+  made["stages"] = Json::array();
+  for (const tools::LayerTime& layer : n.report.layers)
+    made["stages"].push_back({{"name", layer.name},
+                              {"op", layer.op},
+                              {"kernel", layer.kernel},
+                              {"ms", layer.ms},
+                              {"share", layer.share},
+                              {"gflops", gflops_of(layer)},
+                              {"peak_share", n.peak.flops_all > 0 ? gflops_of(layer) * 1e9 / n.peak.flops_all : 0},
+                              {"roofline_share", roofline_of(layer, n.peak)}});
+  return made;
+}
+
+std::string summary(const Numbers& n, const std::string& format) {
+  Table table;
+  using A = Table::Align;
+  for (const char* title : {"median ms", "min ms", "p90 ms", "deviation", "first ms", "load ms", "runs", "threads"})
+    table.column(title, A::kRight);
+  table.column("isa");
+  table.column("arena", A::kRight);
+  table.column("peak memory", A::kRight);
+  const tools::BenchReport& r = n.report;
+  table.row({fmt::format("{:.3f}", r.median_ms), fmt::format("{:.3f}", r.min_ms), fmt::format("{:.3f}", r.p90_ms),
+             fmt::format("{:.3f}", r.deviation_ms), fmt::format("{:.3f}", r.first_ms), fmt::format("{:.1f}", n.load_ms),
+             std::to_string(r.runs), std::to_string(n.threads), n.isa, bytes_text(static_cast<double>(n.memory.arena)),
+             fmt::format("{:.1f} MiB", n.peak_rss_mb)});
+  return table.text(format);
+}
+
+std::string layers(const Numbers& n, const std::string& format) {
+  Table table;
+  using A = Table::Align;
+  table.column("ms", A::kRight), table.column("share", A::kRight), table.column("GFLOP/s", A::kRight);
+  table.column("of peak", A::kRight), table.column("of roofline", A::kRight);
+  table.column("op"), table.column("kernel"), table.column("name");
+  const auto percent = [](double share) { return fmt::format("{:.1f} %", share * 100); };
+  double sum = 0;
+  for (const tools::LayerTime& layer : n.report.layers) {
+    sum += layer.ms;
+    const double gflops = gflops_of(layer);
+    table.row({fmt::format("{:.4f}", layer.ms), percent(layer.share), fmt::format("{:.1f}", gflops),
+               percent(gflops * 1e9 / std::max(n.peak.flops_all, 1.0)), percent(roofline_of(layer, n.peak)), layer.op,
+               layer.kernel.empty() ? "(reference)" : layer.kernel, layer.name});
+  }
+  const double gflops = sum > 0 ? static_cast<double>(n.report.flops) / sum * 1e-6 : 0;
+  table.row({fmt::format("{:.4f}", sum), percent(1), fmt::format("{:.1f}", gflops),
+             percent(gflops * 1e9 / std::max(n.peak.flops_all, 1.0)), "", "", "", "sum"});
+  return table.text(format);
+}
+
+int run(const BenchFlags& flags) {
+  const Context context = flags.model.context();
+  Numbers n;
+  const auto begin = std::chrono::steady_clock::now();
+  const Model model = flags.model.load(context);
+  n.load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  const Feed feed = make_feed(model, flags.input);
+  Session session = take(model.session(flags.model.session_options()));
+  feed.set(session);
+  n.threads = context.threads();
+  n.isa = context.isa();
+  {
+    Progress progress("measuring");
+    tools::BenchOptions options;
+    options.seconds = flags.seconds;
+    options.layers = flags.layers;
+    options.progress = [&](double share) { progress.update(share); };
+    check(tools::bench(session.get(), options, n.report));
+  }
+  n.memory = take(session.memory());
+  n.peak_rss_mb = static_cast<double>(tools::peak_rss_bytes()) / (1 << 20);  // before the peak's own buffers
+  if (!flags.trace.empty()) {
+    std::vector<tools::LayerTime> stages;
+    check(tools::profile(session.get(), stages));
+    write_file(flags.trace, tools::trace_json(stages, flags.model.path));
+  }
+  if (flags.layers) check(tools::measure_peak(context.get(), n.peak));
+  if (flags.format == "json") {
+    fmt::print("{}\n", json_of(flags, n).dump(2, ' ', false, Json::error_handler_t::replace));
+    return kOk;
+  }
+  if (flags.layers) fmt::print("{}\n", layers(n, flags.format));
+  if (!flags.layers || flags.format != "csv") fmt::print("{}", summary(n, flags.format));
+  if (flags.layers)
+    say(fmt::format("measured peak: {:.1f} GFLOP/s, {:.1f} GB/s", n.peak.flops_all * 1e-9, n.peak.bytes_all * 1e-9));
+  return kOk;
+}
+
+}  // namespace
+
+std::function<int()> add_bench(CLI::App& app) {
+  auto flags = std::make_shared<BenchFlags>();
+  flags->model.add(app);
+  flags->input.add(app, false);
+  app.add_option("--seconds", flags->seconds, "of timed runs")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
+  app.add_flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
+  app.add_option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");
+  add_format(app, flags->format, {"table", "json", "csv", "md"});
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace mica::cli

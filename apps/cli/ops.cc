@@ -1,0 +1,130 @@
+// mica ops: the operators, and how source formats spell them.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "inputs.h"
+#include "table.h"
+#include "verbs.h"
+
+namespace mica::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct OpsFlags {
+  std::string name, format;
+  bool spellings = false, rules = false;
+};
+
+std::string range_text(int least, int most) {
+  if (most < 0) return fmt::format("{} or more", least);
+  return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+}
+
+std::string versions_text(const tools::OperatorInfo::Spelling& s) {
+  return s.until < 0 ? fmt::format("since {}", s.since) : fmt::format("{} to {}", s.since, s.until);
+}
+
+Json json_of(const tools::OperatorInfo& op) {
+  Json attributes = Json::object();
+  for (const auto& [name, doc] : op.attributes) attributes[name] = doc;
+  return {{"name", op.name},
+          {"doc", op.doc},
+          {"inputs", {op.input_least, op.input_most}},
+          {"outputs", {op.output_least, op.output_most}},
+          {"kernel", op.kernel},
+          {"attributes", attributes}};
+}
+
+Json json_of(const tools::OperatorInfo::Spelling& s) {
+  return {{"format", s.format},
+          {"domain", s.domain},
+          {"name", s.name},
+          {"since", s.since},
+          {"until", s.until < 0 ? Json(nullptr) : Json(s.until)}};
+}
+
+Table operators_table(const std::vector<tools::OperatorInfo>& ops) {
+  Table table;
+  table.column("operator"), table.column("inputs"), table.column("outputs"), table.column("kernels"),
+      table.column("attributes"), table.column("what it does");
+  for (const tools::OperatorInfo& op : ops) {
+    std::string attributes;
+    for (const auto& [name, doc] : op.attributes) attributes += (attributes.empty() ? "" : ", ") + name;
+    table.row({op.name, range_text(op.input_least, op.input_most), range_text(op.output_least, op.output_most),
+               op.kernel ? "yes" : "", attributes, op.doc});
+  }
+  return table;
+}
+
+Table spellings_table(const std::vector<tools::OperatorInfo::Spelling>& spellings) {
+  Table table;
+  table.column("format"), table.column("domain"), table.column("name"), table.column("versions");
+  for (const auto& s : spellings) table.row({s.format, s.domain, s.name, versions_text(s)});
+  return table;
+}
+
+int show_one(const std::string& wanted, const std::string& format) {
+  std::vector<std::string> names;
+  for (const tools::OperatorInfo& op : tools::all_operators()) {
+    names.push_back(op.name);
+    if (op.name != wanted) continue;
+    if (format == "json") {
+      fmt::print("{}\n", json_of(op).dump(2));
+      return kOk;
+    }
+    fmt::print("{}: {}\ninputs: {}\noutputs: {}\n", op.name, op.doc, range_text(op.input_least, op.input_most),
+               range_text(op.output_least, op.output_most));
+    for (const auto& [name, doc] : op.attributes) fmt::print("  {}: {}\n", name, doc);
+    return kOk;
+  }
+  fail_usage("there is no operator `" + wanted + "`", nearest_hint(wanted, names));
+}
+
+int show_rules(const std::string& format) {
+  Table table;
+  table.column("rule"), table.column("table"), table.column("what it does");
+  Json json = Json::array();
+  for (const tools::RuleInfo& rule : tools::all_rules()) {
+    table.row({rule.name, rule.table, rule.doc});
+    json.push_back({{"name", rule.name}, {"table", rule.table}, {"doc", rule.doc}});
+  }
+  fmt::print("{}", format == "json" ? json.dump(2) + "\n" : table.text(format));
+  return kOk;
+}
+
+int run(const OpsFlags& flags) {
+  if (!flags.name.empty()) return show_one(flags.name, flags.format);
+  if (flags.rules) return show_rules(flags.format);
+  const auto ops = tools::all_operators();
+  const auto spellings = tools::all_spellings();
+  if (flags.format == "json") {
+    Json made = {{"operators", Json::array()}, {"spellings", Json::array()}};
+    for (const auto& op : ops) made["operators"].push_back(json_of(op));
+    for (const auto& s : spellings) made["spellings"].push_back(json_of(s));
+    fmt::print("{}\n", made.dump(2));
+  } else if (flags.format == "md") {
+    fmt::print("# Operators\n\n{} operators, and {} spellings of them.\n\n{}\n## Spellings\n\n{}", ops.size(),
+               spellings.size(), operators_table(ops).text("md"), spellings_table(spellings).text("md"));
+  } else {
+    fmt::print("{}", flags.spellings ? spellings_table(spellings).text(flags.format)
+                                     : operators_table(ops).text(flags.format));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+std::function<int()> add_ops(CLI::App& app) {
+  auto flags = std::make_shared<OpsFlags>();
+  app.add_option("NAME", flags->name, "one operator, with its attributes");
+  app.add_flag("--spellings", flags->spellings, "how source formats spell operators, with versions");
+  app.add_flag("--rules", flags->rules, "the rewriting rules");
+  add_format(app, flags->format, {"table", "json", "csv", "md"});
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace mica::cli

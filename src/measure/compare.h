@@ -1,0 +1,44 @@
+// Two forms of a model on the same inputs: how far apart their results are, and where they part.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "runtime/session.h"
+
+namespace mica {
+
+struct CompareOptions {
+  // A value differs when |a - b| > max(absolute, relative · max|a|) for some element, when one is NaN and the other is
+  // not, or when infinities differ. Integers, bools and texts of equal models are equal: they differ as soon as an
+  // element does.
+  double relative = 1e-4, absolute = 1e-6;
+  bool stages = true;  // look for the first stage that differs
+};
+
+struct ValueError {
+  std::string name;
+  std::string reason;                        // of another type or shape; else empty
+  double max_abs = 0, max_ref = 0, rms = 0;  // the largest |a - b|, the largest |a|, the root of the mean (a - b)²
+  int64_t elements = 0, wrong = 0;           // how many are beyond the tolerance
+  bool nan = false;                          // NaN in one and not in the other
+  bool same_best = true;                     // the largest element stands at the same place
+  bool different = false;
+};
+
+struct CompareResult {
+  std::vector<ValueError> outputs;
+  bool different = false;
+  size_t compared = 0;  // values inside that both forms have
+  // Of the second form, the first stage whose result differs; empty when none does.
+  std::string first_stage, first_op, first_kernel;
+  ValueError first;
+};
+
+ValueError compare_values(std::string name, const TensorView& a, const TensorView& b, const CompareOptions& options);
+
+// Runs `a`, then `b`, whose inputs are set. Values inside are matched by the names that the source model gave them;
+// those of `a` are kept meanwhile, which takes memory. Errors: those of the runs; kMismatch when the models have no
+// output of the same name.
+Result<CompareResult> compare(Session& a, Session& b, const CompareOptions& options = {});
+
+}  // namespace mica
