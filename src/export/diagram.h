@@ -12,18 +12,18 @@ namespace mica {
 
 struct Diagram {
   enum class Kind { kInput, kOutput, kConstant, kNode };
-  using Facts = std::vector<std::pair<std::string, std::string>>;   // what, and its value
+  using Facts = std::vector<std::pair<std::string, std::string>>;  // what, and its value
   struct Box {
-    std::string title;    // an operator, or "input"
-    std::string name;     // of the source model
+    std::string title;  // an operator, or "input"
+    std::string name;   // of the source model
     Kind kind = Kind::kNode;
-    std::string group;    // "" for the main graph; else the region or function it stands in
+    std::string group;  // "" for the main graph; else the region or function it stands in
     Facts facts;
   };
   struct Arrow {
     size_t from = 0, to = 0;
-    std::string label;    // type of what flows
-    std::string value;    // its name
+    std::string label;  // type of what flows
+    std::string value;  // its name
   };
   std::string title;
   Facts facts;
@@ -31,7 +31,8 @@ struct Diagram {
   std::vector<Arrow> arrows;
 };
 
-// Constants are boxes only where `constants` says so; otherwise they are facts of the nodes that read them. May throw Failure.
+// Constants are boxes only where `constants` says so; otherwise they are facts of the nodes that read them. May throw
+// Failure.
 Diagram diagram_of(const Graph& graph, bool constants = false);
 Diagram diagram_of(const Plan& plan);
 // With kernels, places and sizes of the segment that the main function begins with.

@@ -229,8 +229,10 @@ Status Runner::run(Frame& frame, int depth, const RunControl& control) {
 Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control) {
   const bool watch = depth == 0 && stage_fn_ != nullptr;
   int64_t begin = watch ? now_ns() : 0;
+  const BoundStep* main_step = nullptr;  // of the stage: the one with the most work
   for (size_t i = 0; i < segment.steps.size(); ++i) {
     const BoundStep& step = segment.steps[i];
+    if (!main_step || main_step->stage != step.stage || main_step->work < step.work) main_step = &step;
     MICA_TRY_STATUS(check_stop(control));
     if (step.reference) {
       if (Status status = run_reference(frame, segment, step, depth, control); !status.ok())
@@ -244,7 +246,7 @@ Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth,
       launch(step, operands_.data());
     }
     if (watch && (i + 1 == segment.steps.size() || segment.steps[i + 1].stage != step.stage)) {
-      MICA_TRY_STATUS(report(frame, segment, step, begin));
+      MICA_TRY_STATUS(report(frame, segment, *main_step, begin));
       begin = now_ns();
     }
   }

@@ -3,8 +3,8 @@
 
 #include "api/handles.h"
 #include "convert/convert.h"
+#include "convert/write.h"
 #include "mica/tools.hpp"
-#include "plan/file.h"
 #include "tools_api/options.h"
 
 namespace mica::tools {
@@ -43,23 +43,11 @@ Result<Model*> load_any(mica_context* context, const std::string& path, const Co
                        [](void* owner) { delete static_cast<Keep*>(owner); });
 }
 
-class FileSink final : public Sink {
- public:
-  explicit FileSink(FileWriter& file) : file_(file) {}
-  Status write(Bytes bytes) override { return file_.write(bytes); }
-
- private:
-  FileWriter& file_;
-};
-
 Status write(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options,
              ConvertReport* report) {
   ConvertReport told;
   MICA_TRY(Lowered lowered, compile(context, Source{.path = path, .bytes = {}, .folder = {}}, options, &told));
-  MICA_TRY(FileWriter file, FileWriter::create(out));
-  FileSink sink(file);
-  MICA_TRY(const FileSizes sizes, write_plan(lowered.plan, sink));
-  MICA_TRY_STATUS(file.commit());
+  MICA_TRY(const FileSizes sizes, write_mica(lowered.plan, out, {.graph = {}, .source = path}));
   told.file_bytes = static_cast<int64_t>(sizes.total);
   told.weight_bytes = static_cast<int64_t>(sizes.weights);
   if (report) *report = told;

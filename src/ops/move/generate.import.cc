@@ -57,7 +57,7 @@ DType output_dtype(const SourceNode& node) {
 template <WindowKind kind>
 Values window(const SourceNode& node, Builder& build) {
   return build.add(op_window,
-                   Window{.kind = kind, .periodic = node.integer("periodic", 1) != 0, .dtype = output_dtype(node)},
+                   SignalWindow{.kind = kind, .periodic = node.integer("periodic", 1) != 0, .dtype = output_dtype(node)},
                    {node.input(0)});
 }
 

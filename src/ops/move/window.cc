@@ -11,12 +11,12 @@ Status infer(InferScope& scope) {
   std::span<const Dim> size;
   const Dim length = scope.known_dims(0, size) && size.size() == 1 ? size[0] : scope.dims().fresh("window");
   MICA_CHECK(!length.is_fixed() || length.value() >= 0, kBadValue, "a window of {} elements", length.value());
-  scope.out(0, scope.attributes<Window>().dtype, Shape{length});
+  scope.out(0, scope.attributes<SignalWindow>().dtype, Shape{length});
   return {};
 }
 
 Status reference(RunScope& scope) {
-  const auto& attributes = scope.attributes<Window>();
+  const auto& attributes = scope.attributes<SignalWindow>();
   MICA_TRY(const int64_t size, read_int(scope.in(0), "size"));
   MICA_CHECK(size >= 0, kBadValue, "a window of {} elements", size);
   MICA_TRY_STATUS(scope.allocate_output(0, std::span(&size, 1)));
@@ -36,7 +36,7 @@ Status reference(RunScope& scope) {
 
 MICA_OP(window) = {.name = "window",
                    .doc = "A Hann, Hamming or Blackman window of the length in input 0",
-                   .attributes = attr_class<Window>(),
+                   .attributes = attr_class<SignalWindow>(),
                    .infer = infer,
                    .reference = reference};
 

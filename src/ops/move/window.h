@@ -7,7 +7,7 @@ enum class WindowKind : uint8_t { kHann, kHamming, kBlackman };
 inline constexpr std::string_view kWindowNames[] = {"hann", "hamming", "blackman"};
 constexpr std::span<const std::string_view> names_of(WindowKind) { return kWindowNames; }
 
-struct Window {
+struct SignalWindow {
   WindowKind kind = WindowKind::kHann;
   bool periodic = true;
   DType dtype = DType::kF32;

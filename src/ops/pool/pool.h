@@ -6,7 +6,7 @@
 
 namespace mica {
 
-struct Pool {
+struct PoolAttributes {
   Ints kernel, strides, dilations, pads;
   AutoPad auto_pad = AutoPad::kNotSet;
   bool ceil_mode = false;
@@ -22,29 +22,29 @@ struct Pool {
   WindowSpec window() const { return {strides, dilations, pads, auto_pad, ceil_mode}; }
 };
 
-struct MaxPool : Pool {
+struct MaxPool : PoolAttributes {
   bool column_major = false;
   template <class V>
   void visit(V&& v) {
-    Pool::visit(v);
+    PoolAttributes::visit(v);
     v("column_major", column_major, "indices count the first spatial axis fastest");
   }
 };
 
-struct AveragePool : Pool {
+struct AveragePool : PoolAttributes {
   bool count_include_pad = false;
   template <class V>
   void visit(V&& v) {
-    Pool::visit(v);
+    PoolAttributes::visit(v);
     v("count_include_pad", count_include_pad, "the padding counts as zeros");
   }
 };
 
-struct LpPool : Pool {
+struct LpPool : PoolAttributes {
   int64_t p = 2;
   template <class V>
   void visit(V&& v) {
-    Pool::visit(v);
+    PoolAttributes::visit(v);
     v("p", p, "the norm's exponent");
   }
 };
@@ -52,7 +52,7 @@ struct LpPool : Pool {
 namespace pool {
 
 // The result's shape for x [N,C,...].
-inline Result<Shape> output_shape(InferScope& scope, const Pool& a) {
+inline Result<Shape> output_shape(InferScope& scope, const PoolAttributes& a) {
   MICA_TRY_STATUS(require_rank(scope, 0, 3, kMaxRank));
   const Shape& x = scope.shape(0);
   if (!x.known()) return Shape();
@@ -82,7 +82,7 @@ struct Sizes {
 };
 
 // Checks, and makes room for the outputs that are wanted (all of one shape).
-inline Result<Sizes> prepare(RunScope& scope, const Pool& a) {
+inline Result<Sizes> prepare(RunScope& scope, const PoolAttributes& a) {
   const TensorView& x = scope.in(0);
   MICA_CHECK(x.rank >= 3, kBadRank, "pooling over {} dimensions", x.rank);
   MICA_TRY(const Window window, fixed_window(a.window(), x.shape().subspan(2), a.kernel.span()));
@@ -107,7 +107,7 @@ void for_each_window(const Sizes& s, const int64_t* table, Visit visit, Done don
 }
 
 // One operation for each element of each window.
-inline int64_t flops(const CostScope& scope, const Pool& a) {
+inline int64_t flops(const CostScope& scope, const PoolAttributes& a) {
   const auto outputs = element_count(scope.outputs[0].shape);
   int64_t taps = 1;
   for (int64_t k : a.kernel) taps *= k;

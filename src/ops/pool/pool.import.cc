@@ -45,7 +45,7 @@ int64_t exponent(const SourceNode& node) {
 }
 Values import_lp(const SourceNode& node, Builder& build) {
   LpPool a;
-  static_cast<Pool&>(a) = attributes_of<Pool>(node);
+  static_cast<PoolAttributes&>(a) = attributes_of<PoolAttributes>(node);
   a.p = exponent(node);
   return build.add(op_lp_pool, a, node.inputs, 1);
 }
