@@ -1,9 +1,10 @@
 // Elementary functions on vectors, for every family's kernels: include it in an `.isa.cc` unit.
 //
 // Bounds are in units in the last place (ulp) of the result with fused multiply-add, one more without; they are held by
-// eltwise.test.cc against doubles. NaN gives NaN; infinities, zeros of both signs and overflow give what the C library gives.
-// Results below the smallest normal number may be flushed to zero. Polynomials without a named source are minimax fits
-// (Lawson's iteration on Chebyshev nodes) of the function stated, with the largest relative error of the fit beside them.
+// eltwise.test.cc against doubles. NaN gives NaN; infinities, zeros of both signs and overflow give what the C library
+// gives. Results below the smallest normal number may be flushed to zero. Polynomials without a named source are
+// minimax fits (Lawson's iteration on Chebyshev nodes) of the function stated, with the largest relative error of the
+// fit beside them.
 #pragma once
 #include "simd/simd.h"
 
@@ -18,8 +19,8 @@ MICA_INLINE F32 polynomial(F32 x, const float (&c)[kTerms]) {
 
 MICA_INLINE F32 with_sign_of(F32 magnitude, F32 sign) { return bit_or(magnitude, bit_and(sign, set1(-0.0f))); }
 
-// e^x, 1 ulp. x = n ln2 + r, |r| <= ln2 / 2, with ln2 in two parts of which n times the first is exact; Taylor to r^7 (remainder
-// 0.347^8 / 8! = 5e-9). 2^n is applied in two halves, so that neither leaves the range of normal numbers.
+// e^x, 1 ulp. x = n ln2 + r, |r| <= ln2 / 2, with ln2 in two parts of which n times the first is exact; Taylor to r^7
+// (remainder 0.347^8 / 8! = 5e-9). 2^n is applied in two halves, so that neither leaves the range of normal numbers.
 MICA_INLINE F32 exp_of(F32 x) {
   // NaN passes both: it is the second operand that an unordered comparison selects.
   F32 c = select(gt(x, set1(90.0f)), set1(90.0f), x);
@@ -36,7 +37,8 @@ MICA_INLINE F32 exp_of(F32 x) {
 
 // e^x - 1, 2 ulp. Within +-1/2: x + x^2 P(x), fit 3e-10; beyond, the subtraction loses at most one bit.
 MICA_INLINE F32 expm1_of(F32 x) {
-  constexpr float kFit[] = {0.5f, 0.166666672f, 0.0416666679f, 0.00833318196f, 0.00138886075f, 0.000199621849f, 2.49570458e-05f};
+  constexpr float kFit[] = {0.5f,           0.166666672f,    0.0416666679f,  0.00833318196f,
+                            0.00138886075f, 0.000199621849f, 2.49570458e-05f};
   const F32 near = fma(mul(x, x), polynomial(x, kFit), x);
   return select(lt(abs(x), set1(0.5f)), near, sub(exp_of(x), set1(1.0f)));
 }
@@ -44,13 +46,14 @@ MICA_INLINE F32 expm1_of(F32 x) {
 // ln x, 1 ulp; NaN below 0. x = 2^e m, m in [sqrt(1/2), sqrt(2)), f = m - 1: ln m = f - f^2 / 2 + f^3 P(f).
 MICA_INLINE F32 log_of(F32 x) {
   const Mask tiny = lt(x, set1(1.17549435e-38f));
-  const F32 scaled = select(tiny, mul(x, set1(8388608.0f)), x);  // 2^23: denormals become normal
+  const F32 scaled = select(tiny, mul(x, set1(8388608.0f)), x);                     // 2^23: denormals become normal
   const I32 bits = as_i32(scaled), shifted = sub(bits, set1(int32_t{0x3f3504f3}));  // bits of sqrt(1/2)
   const I32 exponent = shift_right_sign<23>(shifted);
   const F32 m = as_f32(sub(bits, shift_left<23>(exponent)));
   const F32 e = sub(to_f32(exponent), select(tiny, set1(23.0f), zero()));
   const F32 f = sub(m, set1(1.0f)), square = mul(f, f);
-  constexpr float kFit[] = {0.333333105f, -0.249999866f, 0.20002155f, -0.166692108f, 0.142198339f, -0.123854935f, 0.118664101f, -0.117817707f, 0.0691968352f};
+  constexpr float kFit[] = {0.333333105f,  -0.249999866f, 0.20002155f,   -0.166692108f, 0.142198339f,
+                            -0.123854935f, 0.118664101f,  -0.117817707f, 0.0691968352f};
   F32 tail = mul(mul(f, square), polynomial(f, kFit));
   tail = fma(e, set1(-2.12194440e-4f), tail);
   tail = fnma(square, set1(0.5f), tail);
@@ -71,25 +74,29 @@ MICA_INLINE F32 sigmoid_of(F32 x) { return div(set1(1.0f), add(set1(1.0f), exp_o
 
 // 2 ulp. Below 0.625: x + x^3 P(x^2), fit 1e-09; beyond: 1 - 2 / (e^2x + 1).
 MICA_INLINE F32 tanh_of(F32 x) {
-  constexpr float kFit[] = {-0.333333343f, 0.133333057f, -0.0539595485f, 0.0217709951f, -0.00835000724f, 0.00229894021f};
+  constexpr float kFit[] = {-0.333333343f, 0.133333057f,    -0.0539595485f,
+                            0.0217709951f, -0.00835000724f, 0.00229894021f};
   const F32 square = mul(x, x), magnitude = abs(x);
   const F32 near = fma(mul(square, x), polynomial(square, kFit), x);
   const F32 far = sub(set1(1.0f), div(set1(2.0f), add(exp_of(add(magnitude, magnitude)), set1(1.0f))));
   return select(lt(magnitude, set1(0.625f)), near, with_sign_of(far, x));
 }
 
-// 2 ulp. Below 0.95: x P(x^2), fit 6e-10; beyond: 1 - e^-Q(x) where Q fits -ln erfc to 1e-7 of erf, up to 4, where erf is 1.
+// 2 ulp. Below 0.95: x P(x^2), fit 6e-10; beyond: 1 - e^-Q(x) where Q fits -ln erfc to 1e-7 of erf, up to 4, where erf
+// is 1.
 MICA_INLINE F32 erf_of(F32 x) {
-  constexpr float kNear[] = {1.12837923f, -0.376126319f, 0.112836726f, -0.0268581044f, 0.00519779697f, -0.00081059651f, 8.21542344e-05f};
-  constexpr float kFar[] = {-0.000175578913f, 1.12951386f, 0.633363783f, 0.108238958f, -0.0250708349f,
-                            0.00413862057f, -0.00042196468f, 1.85025656e-05f, 2.24175849e-07f};
+  constexpr float kNear[] = {1.12837923f,    -0.376126319f,   0.112836726f,   -0.0268581044f,
+                             0.00519779697f, -0.00081059651f, 8.21542344e-05f};
+  constexpr float kFar[] = {-0.000175578913f, 1.12951386f,     0.633363783f,    0.108238958f,   -0.0250708349f,
+                            0.00413862057f,   -0.00042196468f, 1.85025656e-05f, 2.24175849e-07f};
   const F32 magnitude = abs(x), t = select(gt(magnitude, set1(4.0f)), set1(4.0f), magnitude);
   const F32 near = mul(x, polynomial(mul(t, t), kNear));
   const F32 far = sub(set1(1.0f), exp_of(neg(polynomial(t, kFar))));
   return select(lt(magnitude, set1(0.95f)), near, with_sign_of(far, x));
 }
 
-// n-th quarter turn of sine: |x| <= kTrigLimit. Pi/2 in three parts (Cody and Waite), of which n times the first two are exact.
+// n-th quarter turn of sine: |x| <= kTrigLimit. Pi/2 in three parts (Cody and Waite), of which n times the first two
+// are exact.
 inline constexpr float kTrigLimit = 8192.0f;
 MICA_INLINE F32 sine_of(F32 x, int32_t quarter) {
   const F32 n = round_even(mul(x, set1(0.636619772f)));

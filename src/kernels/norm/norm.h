@@ -11,7 +11,7 @@ namespace mica {
 // tensors.
 //   y = (x - mean) / sqrt(variance + epsilon) · scale + bias, or without mean: x / sqrt(mean square + epsilon) · scale
 //   + bias
-// Scale and bias (null: 1 and 0) have a number per element of the row (`per_element`), or per run of it.
+// Scale and bias (null: 1 and 0) have a number per element of the row (`per_element`), or per run.
 struct NormArgs {
   bool center = true, per_element = true;
   float epsilon = 0;

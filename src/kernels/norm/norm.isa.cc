@@ -21,7 +21,7 @@ float sum_of_squares(const float* x, int64_t n, float shift) {
     }
     for (; k < end; k += kLanes) {
       const int width = static_cast<int>(least(kLanes, end - k));
-      const F32 u = select(first_lanes(width), sub(load_partial(x + k, width), s), zero());
+      const F32 u = select(first_lanes(width), sub(load_some(x + k, width), s), zero());
       a = fma(u, u, a);
     }
     tree.push(add(a, b));
@@ -34,17 +34,16 @@ void scale_elements(const float* x, float* y, int64_t n, float mean, float facto
   const F32 m = set1(mean), f = set1(factor);
   for (int64_t i = 0; i < n; i += kLanes) {
     const int width = static_cast<int>(least(kLanes, n - i));
-    const F32 normal = mul(sub(load_partial(x + i, width), m), f);
-    const F32 s = scale ? load_partial(scale + i, width) : set1(1.0f),
-              b = bias ? load_partial(bias + i, width) : zero();
-    store_partial(y + i, fma(normal, s, b), width);
+    const F32 normal = mul(sub(load_some(x + i, width), m), f);
+    const F32 s = scale ? load_some(scale + i, width) : set1(1.0f), b = bias ? load_some(bias + i, width) : zero();
+    store_some(y + i, fma(normal, s, b), width);
   }
 }
 void scale_run(const float* x, float* y, int64_t n, float mean, float factor, float bias) {
   const F32 m = set1(mean), f = set1(factor), b = set1(bias);
   for (int64_t i = 0; i < n; i += kLanes) {
     const int width = static_cast<int>(least(kLanes, n - i));
-    store_partial(y + i, fma(sub(load_partial(x + i, width), m), f, b), width);
+    store_some(y + i, fma(sub(load_some(x + i, width), m), f, b), width);
   }
 }
 
@@ -98,11 +97,11 @@ void lrn_vector(const LrnArgs& args, const float* x, float* y, int64_t c, int64_
   const int64_t first = c - args.before > 0 ? c - args.before : 0, last = least(args.channels - 1, c + args.behind);
   F32 square = zero();
   for (int64_t k = first; k <= last; ++k) {
-    const F32 v = load_partial(x + (k - c) * channel, width);
+    const F32 v = load_some(x + (k - c) * channel, width);
     square = fma(v, v, square);
   }
   const F32 base = fma(set1(args.factor), square, set1(args.bias));
-  store_partial(y, mul(load_partial(x, width), power_of(base, args.beta)), width);
+  store_some(y, mul(load_some(x, width), power_of(base, args.beta)), width);
 }
 
 // Channels are neighbours: the window of channel c slides along, a number at a time at the ends.

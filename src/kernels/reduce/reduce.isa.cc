@@ -66,7 +66,7 @@ void reduce_lanes(const ReduceArgs& args, const float* in, float* out, int64_t l
     for (int64_t r = 0; r < runs; ++r) {
       const float* from = in + v + offset_of(r, args.inner, args.in_inner, last);
       for (int64_t i = 0; i < n; ++i) {
-        sum = with_element<kF>(sum, width == kLanes ? load(from + i * step) : load_partial(from + i * step, width));
+        sum = with_element<kF>(sum, load_some(from + i * step, width));
         if (++in_block < kBlockVectors) continue;
         tree.push(sum);
         sum = neutral<kF>();
@@ -114,8 +114,8 @@ float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
     F32 sum = zero();
     for (int64_t k = i; k < end; k += kLanes) {
       const int width = static_cast<int>(least(kLanes, end - k));
-      F32 e = exp_of(sub(load_partial(x + k, width), top));
-      if (out) store_partial(out + k, e, width);
+      F32 e = exp_of(sub(load_some(x + k, width), top));
+      if (out) store_some(out + k, e, width);
       if (width < kLanes) e = select(first_lanes(width), e, zero());
       sum = add(sum, e);
     }
@@ -132,26 +132,26 @@ void softmax_row(const float* x, float* out, int64_t n, bool logarithm) {
     const F32 shift = add(set1(largest), zero()), log_sum = log_of(set1(sum));
     for (int64_t i = 0; i < n; i += kLanes) {
       const int width = static_cast<int>(least(kLanes, n - i));
-      store_partial(out + i, sub(sub(load_partial(x + i, width), shift), log_sum), width);
+      store_some(out + i, sub(sub(load_some(x + i, width), shift), log_sum), width);
     }
     return;
   }
   const F32 factor = set1(1 / sum);
   for (int64_t i = 0; i < n; i += kLanes) {
     const int width = static_cast<int>(least(kLanes, n - i));
-    store_partial(out + i, mul(load_partial(out + i, width), factor), width);
+    store_some(out + i, mul(load_some(out + i, width), factor), width);
   }
 }
 
 // One vector of neighbours across the axis.
 void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int width) {
   F32 largest = set1(-__builtin_inff());
-  for (int64_t i = 0; i < args.n; ++i) largest = max_nan(largest, load_partial(x + i * args.in_stride, width));
+  for (int64_t i = 0; i < args.n; ++i) largest = max_nan(largest, load_some(x + i * args.in_stride, width));
   Tree<ReduceFunction::kSum> tree;
   F32 sum = zero();
   for (int64_t i = 0; i < args.n; ++i) {
-    const F32 e = exp_of(sub(load_partial(x + i * args.in_stride, width), largest));
-    if (!args.logarithm) store_partial(out + i * args.out_stride, e, width);
+    const F32 e = exp_of(sub(load_some(x + i * args.in_stride, width), largest));
+    if (!args.logarithm) store_some(out + i * args.out_stride, e, width);
     sum = add(sum, e);
     if ((i + 1) % kBlockVectors) continue;
     tree.push(sum);
@@ -162,9 +162,9 @@ void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int widt
   for (int64_t i = 0; i < args.n; ++i) {
     float* to = out + i * args.out_stride;
     if (args.logarithm)
-      store_partial(to, sub(sub(load_partial(x + i * args.in_stride, width), largest), log_sum), width);
+      store_some(to, sub(sub(load_some(x + i * args.in_stride, width), largest), log_sum), width);
     else
-      store_partial(to, mul(load_partial(to, width), factor), width);
+      store_some(to, mul(load_some(to, width), factor), width);
   }
 }
 

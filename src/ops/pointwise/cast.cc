@@ -82,11 +82,14 @@ bool float8_kind(DType dtype, SmallFloat& kind) {
   }
 }
 
-// Floats beyond a narrow integer type lose their high bits, as integers do; the wide types take the nearest number they have.
+// Floats beyond a narrow integer type lose their high bits, as integers do; the wide types take the nearest number they
+// have.
 void store_truncated(DType to, double value, const Elements& out, const int64_t* o) {
   const bool wraps = bits_of(to) < 32 && std::fabs(value) < 0x1p62;
-  if (wraps) out.set_integer_at(o, static_cast<int64_t>(value));
-  else out.set_number_at(o, value);
+  if (wraps)
+    out.set_integer_at(o, static_cast<int64_t>(value));
+  else
+    out.set_number_at(o, value);
 }
 
 void store_cast(const Cast& cast, const Elements& in, const int64_t* i, const Elements& out, const int64_t* o) {

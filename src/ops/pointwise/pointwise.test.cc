@@ -18,6 +18,7 @@ struct UnaryCase {
   // Of special values: the summands' size where they cancel (a tail of gelu is x (1 - 1)).
   double scale = 0;
 };
+void PrintTo(const UnaryCase& row, std::ostream* out) { *out << row.op; }
 const UnaryCase kUnary[] = {{"neg"},
                             {"abs"},
                             {"sign"},
