@@ -1,5 +1,5 @@
-#include "ir/product_epilogue.h"
 #include "ops/matmul/gemm.h"
+#include "ir/product_epilogue.h"
 #include "ops/matmul/product_step.h"
 
 namespace mica {

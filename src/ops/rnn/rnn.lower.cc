@@ -1,4 +1,4 @@
-#include "ops/rnn/recurrent_lower.h"
+#include "ops/rnn/recurrent.lower.h"
 
 namespace mica {
 
