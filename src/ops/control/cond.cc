@@ -19,7 +19,9 @@ Status infer(InferScope& scope) {
     for (InferValue& result : results[r]) result.present = true;
     Status status = scope.infer_region(r, captures, results[r]);
     sound[r] = status.ok();
-    if (!status.ok()) trouble = std::move(status);
+    if (sound[r]) continue;
+    trouble = std::move(status);
+    static_cast<void>(scope.dims().take_status());  // arithmetic that failed inside of it
   }
   // The branch that is not taken may be impossible for these operands; its results then say nothing.
   if (!sound[0] && !sound[1]) return trouble;
