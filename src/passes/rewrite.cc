@@ -3,14 +3,20 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "step/run.h"
+
 namespace mica {
 namespace {
+
+bool pays(const Rule& rule, const DeclutterOptions& options) {
+  return !rule.needs_kernel || options.without_kernels || find_run(*rule.needs_kernel);
+}
 
 class Sweep {
  public:
   Sweep(Graph& graph, RuleTable rules, const DeclutterOptions& options) : graph_(graph), builder_(graph), readers_(graph), counts_(rules.size()) {
     for (size_t i = 0; i < rules.size(); ++i)
-      if (!options.off.contains(rules[i].name)) by_root_[rules[i].from.op].push_back({&rules[i], i});
+      if (!options.off.contains(rules[i].name) && pays(rules[i], options)) by_root_[rules[i].from.op].push_back({&rules[i], i});
   }
   std::vector<int64_t> run() {
     for (position_ = 0; position_ < graph_.nodes.size(); ++position_) {
@@ -32,9 +38,14 @@ class Sweep {
     builder_.set_name(node.name);
     builder_.insert_at(position_);
     Value* fresh = rule.to(found, builder_);
-    if (!fresh || fresh == old) return false;   // nodes it made meanwhile are dead and go with the dead code
-    for (size_t i = 0; i < graph_.nodes.size() - before; ++i) readers_.add(*graph_.nodes[position_ + i]);
-    position_ += graph_.nodes.size() - before;
+    const auto made = static_cast<ptrdiff_t>(graph_.nodes.size() - before);
+    const auto first = graph_.nodes.begin() + static_cast<ptrdiff_t>(position_);
+    if (!fresh || fresh == old) {   // what it made meanwhile is not needed
+      graph_.nodes.erase(first, first + made);
+      return false;
+    }
+    for (ptrdiff_t i = 0; i < made; ++i) readers_.add(*first[i]);
+    position_ += static_cast<size_t>(made);
     if (fresh->name.empty()) fresh->name = old->name;   // what a person would look for
     if (fresh->type.shape.known() && old->type.shape.known() && !(fresh->type == old->type) && fresh->type.shape.rank != old->type.shape.rank)
       fail(Code::kInternal, "rule `{}` changed the rank of `{}`", rule.name, old->name);

@@ -13,6 +13,8 @@ struct Rule {
   std::string_view doc;    // before → after
   Pattern from;
   Value* (*to)(const Match&, Builder&);
+  // What `to` makes pays only with a kernel of its own: the row rests while this operator has none in the build.
+  const OpDef* needs_kernel = nullptr;
 };
 using RuleTable = std::span<const Rule>;
 

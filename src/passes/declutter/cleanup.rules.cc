@@ -69,23 +69,35 @@ Value* noop_transpose(const Match& m, Builder&) {
   return m["x"];
 }
 
-// The last shape is what counts, unless it takes dimensions over from the shape between.
-Value* merge_reshapes(const Match& m, Builder& build) {
-  if (!m.root->outputs[0]->type.shape.known() || !m["x"]->type.shape.known()) return nullptr;
-  const Value* shape = m["shape"];
-  if (!shape->has_values) return nullptr;
-  for (Dim d : shape->values)
-    if (!d.is_fixed() || d.is(0)) return nullptr;
-  return build.one(op_reshape, m.root->attributes<Reshape>(), {m["x"], m["shape"]});
+Value* reshape_to(Value* x, const Shape& shape, Builder& build) {
+  const auto dims = contents::reshape_target(shape);
+  if (!dims || !x->type.is_tensor() || x->type.dtype == DType::kString) return nullptr;
+  return build.one(op_reshape, Reshape{.allow_zero = true}, {x, build.ints(*dims)});
 }
 
-// Squeeze, unsqueeze and flatten of a shape that is known are reshapes; one form lets reshapes meet.
-Value* as_reshape(const Match& m, Builder& build) {
-  const Shape& shape = m.root->outputs[0]->type.shape;
-  if (!shape.fixed() || !m["x"]->type.is_tensor() || m["x"]->type.dtype == DType::kString) return nullptr;
-  std::vector<int64_t> dims;
-  for (Dim d : shape.span()) dims.push_back(d.value());
-  return build.one(op_reshape, Reshape{.allow_zero = true}, {m["x"], build.ints(dims)});
+// The last shape is what counts.
+Value* merge_reshapes(const Match& m, Builder& build) { return reshape_to(m["x"], m.root->outputs[0]->type.shape, build); }
+
+// Squeeze, unsqueeze and flatten to a shape that is known are reshapes; one form lets reshapes meet.
+Value* as_reshape(const Match& m, Builder& build) { return reshape_to(m["x"], m.root->outputs[0]->type.shape, build); }
+
+// A shape that the model computes, but of which all except one dimension are known anyway.
+Value* fixed_target(const Match& m, Builder& build) {
+  return m["shape"]->is_constant() ? nullptr : reshape_to(m["x"], m.root->outputs[0]->type.shape, build);
+}
+
+// Axes of one element may stand anywhere: only the order of the others is the order in memory.
+Value* transpose_of_ones(const Match& m, Builder& build) {
+  const Shape& shape = m["x"]->type.shape;
+  if (!shape.known()) return nullptr;
+  int64_t last = -1;
+  for (int64_t axis : full_order(*m.root, shape.rank)) {
+    if (axis < 0) axis += shape.rank;
+    if (shape[static_cast<int>(axis)].is(1)) continue;
+    if (axis < last) return nullptr;
+    last = axis;
+  }
+  return reshape_to(m["x"], m.root->outputs[0]->type.shape, build);
 }
 
 // A dropout that neither trains nor gives its mask.
@@ -118,6 +130,8 @@ std::vector<Rule> make() {
       {"remove-single-concat", "concat(x) → x", is(op_concat, {any("x")}), just_x},
       {"remove-noop-transpose", "transpose(x) in order → x", is(op_transpose, {any("x")}), noop_transpose},
       {"merge-transposes", "transpose(transpose(x, p), q) → transpose(x, p∘q)", is(op_transpose, {is(op_transpose, {any("x")}).as("inner")}), merge_transposes},
+      {"transpose-is-reshape", "transpose(x) that moves axes of 1 only → reshape(x)", is(op_transpose, {any("x")}), transpose_of_ones},
+      {"reshape-to-known", "reshape(x, computed shape) → reshape(x, constant)", is(op_reshape, {any("x"), any("shape")}), fixed_target},
       {"merge-reshapes", "reshape(reshape(x)) → reshape(x)", is(op_reshape, {is(op_reshape, {any("x"), any("between")}), any("shape")}), merge_reshapes},
       {"squeeze-is-reshape", "squeeze(x) → reshape(x)", is(op_squeeze, {any("x")}).rest(), as_reshape},
       {"unsqueeze-is-reshape", "unsqueeze(x) → reshape(x)", is(op_unsqueeze, {any("x"), any("axes")}), as_reshape},

@@ -1,7 +1,5 @@
 // Functions that exporters spell out in small steps.
-#include "ops/norm/layer_norm.h"
 #include "ops/pointwise/pointwise_op.h"
-#include "ops/reduce/reduce.h"
 #include "passes/declutter/contents.h"
 #include "passes/rewrite.h"
 
@@ -16,18 +14,13 @@ MICA_DECLARE_OP(gelu);
 MICA_DECLARE_OP(gelu_tanh);
 MICA_DECLARE_OP(hard_sigmoid);
 MICA_DECLARE_OP(hard_swish);
-MICA_DECLARE_OP(layer_norm);
+MICA_DECLARE_OP(log);
 MICA_DECLARE_OP(mish);
 MICA_DECLARE_OP(mul);
-MICA_DECLARE_OP(pow);
-MICA_DECLARE_OP(reduce);
-MICA_DECLARE_OP(rms_norm);
 MICA_DECLARE_OP(sigmoid);
 MICA_DECLARE_OP(silu);
 MICA_DECLARE_OP(softplus);
-MICA_DECLARE_OP(sqrt);
 MICA_DECLARE_OP(square);
-MICA_DECLARE_OP(sub);
 MICA_DECLARE_OP(tanh);
 
 namespace {
@@ -67,44 +60,26 @@ Value* hard_sigmoid(const Match& m, Builder& build) {
   return build.one(op_hard_sigmoid, UnaryParameters{.alpha = 1.0f / 6, .beta = 0.5f}, {m["x"]});
 }
 
-// A mean over exactly the last axis, which stays.
-bool is_last_mean(const Node& node) {
-  const auto& a = node.attributes<Reduce>();
-  const int rank = node.inputs[0]->type.shape.rank;
-  if (a.kind != ReduceKind::kMean || !a.keep_dims || node.inputs.size() != 2 || !node.inputs[1] || rank < 1) return false;
-  const Value* axes = node.inputs[1];
-  return axes->has_values && axes->values.size() == 1 && (axes->values[0].is(-1) || axes->values[0].is(rank - 1));
+// ½ · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))), in whichever order the products stand.
+Value* gelu_tanh(const Match& m, Builder& build) {
+  const bool fits = is_number(m["one"], 1) && is_number(m["half"], 0.5) && is_number(m["cubic"], 0.044715) &&
+                    is_number(m["factor"], std::sqrt(2 / M_PI));
+  return fits ? build.one(op_gelu_tanh, {m["x"]}) : nullptr;
 }
-Pattern mean_of(Pattern x) { return is(op_reduce, {std::move(x), any("")}).where(is_last_mean); }
-
-bool is_last_vector(const Value* v, const Value* x) {
-  const Shape &s = v->type.shape, &r = x->type.shape;
-  if (!s.fixed() || s.rank < 1 || s.rank > r.rank || v->type.dtype != x->type.dtype || !(s.back() == r.back())) return false;
-  for (int i = 0; i + 1 < s.rank; ++i) if (!s[i].is(1)) return false;
-  return true;
-}
-Value* flat(Value* v, Builder& build) {
-  const int64_t dims[] = {v->constant->view.count()};
-  return build.constant(v->type.dtype, dims, v->constant->view.data);
+Pattern product(Pattern a, Pattern b) { return is(op_mul, {std::move(a), std::move(b)}).either(); }
+Pattern tanh_part() {
+  const Pattern cube = product(any("x"), is(op_square, {any("x")}));
+  const Pattern inner = is(op_add, {any("x"), product(cube, constant("cubic"))}).either();
+  return is(op_add, {is(op_tanh, {product(inner, constant("factor"))}), constant("one")}).either();
 }
 
-Value* layer_norm(const Match& m, Builder& build) {
-  const auto epsilon = contents::uniform(m["epsilon"]);
-  if (!epsilon || !contents::is_float(m["x"]) || !m["x"]->type.shape.known()) return nullptr;
-  if (m.has("two") && !is_number(m["two"], 2)) return nullptr;
-  if (!is_last_vector(m["scale"], m["x"]) || !is_last_vector(m["shift"], m["x"])) return nullptr;
-  const LayerNorm a{.axis = -1, .epsilon = static_cast<float>(*epsilon), .statistics = DType::kF32};
-  return build.one(op_layer_norm, a, {m["x"], flat(m["scale"], build), flat(m["shift"], build)});
-}
-Pattern layer_norm_pattern(Pattern squared) {
-  const Pattern root = is(op_sqrt, {is(op_add, {mean_of(std::move(squared)), constant("epsilon")}).either()});
-  const Pattern normal = is(op_div, {is(op_sub, {any("x"), mean_of(any("x"))}).as("centred"), root});
-  return is(op_add, {is(op_mul, {normal, constant("scale")}).either(), constant("shift")}).either();
+Value* softplus(const Match& m, Builder& build) {
+  const bool fits = contents::is_float(m["x"]) && is_number(m["one"], 1) && m["x"]->type == m.root->outputs[0]->type;
+  return fits ? build.one(op_softplus, {m["x"]}) : nullptr;
 }
 
 std::vector<Rule> make() {
   const auto half_of = [](Pattern p) { return is(op_mul, {std::move(p), constant("half")}).either(); };
-  const auto product = [](Pattern a, Pattern b) { return is(op_mul, {std::move(a), std::move(b)}).either(); };
   const auto shifted_clip = [] { return is(op_clip, {is(op_add, {any("x"), constant("three")}).either()}).as("gate"); };
   return {
       {"recognise-silu", "x · sigmoid(x) → silu(x)", product(any("x"), is(op_sigmoid, {any("x")})), silu},
@@ -117,9 +92,15 @@ std::vector<Rule> make() {
       {"recognise-hard-swish-of-clip", "x · clip(x + 3, 0, 6) / 6 → hard_swish(x)", is(op_div, {product(any("x"), shifted_clip()), constant("six")}), hard_swish},
       {"recognise-hard-sigmoid", "clip(x + 3, 0, 6) / 6 → hard_sigmoid(x)", is(op_div, {shifted_clip().once(), constant("six")}), hard_sigmoid},
       {"recognise-hard-sigmoid-of-product", "clip(x + 3, 0, 6) · ⅙ → hard_sigmoid(x)", is(op_mul, {shifted_clip().once(), constant("six")}).either(), hard_sigmoid},
-      {"recognise-layer-norm", "(x - mean) / √(mean((x - mean)²) + ε) · s + t → layer_norm(x)",
-       layer_norm_pattern(is(op_pow, {any("centred"), constant("two")})), layer_norm},
-      {"recognise-layer-norm-of-product", "the same with (x - mean) · (x - mean)", layer_norm_pattern(is(op_mul, {any("centred"), any("centred")})), layer_norm},
+      {"recognise-hard-swish-of-product", "x · clip(x + 3, 0, 6) · ⅙ → hard_swish(x)",
+       is(op_mul, {product(any("x"), shifted_clip()), constant("six")}).either(), hard_swish},
+      {"recognise-gelu-half-last", "x · ((1 + erf(x / √2)) · ½) → gelu(x)", product(any("x"), half_of(erf_part(op_div))), gelu},
+      {"recognise-gelu-half-last-of-product", "x · ((1 + erf(x · √½)) · ½) → gelu(x)", product(any("x"), half_of(erf_part(op_mul))), gelu},
+      {"recognise-gelu-tanh", "(x · (1 + tanh(…))) · ½ → gelu_tanh(x)", half_of(product(any("x"), tanh_part())), gelu_tanh},
+      {"recognise-gelu-tanh-half-first", "(x · ½) · (1 + tanh(…)) → gelu_tanh(x)", product(half_of(any("x")), tanh_part()), gelu_tanh},
+      {"recognise-gelu-tanh-half-last", "x · ((1 + tanh(…)) · ½) → gelu_tanh(x)", product(any("x"), half_of(tanh_part())), gelu_tanh},
+      {"recognise-softplus", "log(1 + exp(x)) → softplus(x)",
+       is(op_log, {is(op_add, {is(op_exp, {any("x")}), constant("one")}).either()}), softplus},
   };
 }
 

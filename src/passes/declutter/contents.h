@@ -55,6 +55,38 @@ inline std::vector<double> along_axis(const Value& value, int rank, int axis, in
   return list.size() == static_cast<size_t>(count) ? list : std::vector<double>();
 }
 
+// The elements of an integer tensor, when each is a known number.
+inline std::optional<std::vector<int64_t>> integers(const Value* value) {
+  if (!value) return {};
+  std::vector<int64_t> list;
+  if (const TensorView* view = value->contents()) {
+    if (!is_integer(view->dtype) || view->count() > kMaxKnownElements) return {};
+    for (int64_t i = 0; i < view->count(); ++i) list.push_back(Elements(*view).integer(i));
+    return list;
+  }
+  if (!value->has_values) return {};
+  for (Dim d : value->values) {
+    if (!d.is_fixed()) return {};
+    list.push_back(d.value());
+  }
+  return list;
+}
+
+// A reshape to `shape` from any tensor with as many elements: at most one dimension is left to be computed. Null when that does
+// not say the shape.
+inline std::optional<std::vector<int64_t>> reshape_target(const Shape& shape) {
+  if (!shape.known()) return {};
+  std::vector<int64_t> dims;
+  int open = 0;
+  bool zero = false;
+  for (Dim d : shape.span()) {
+    dims.push_back(d.is_fixed() ? d.value() : -1);
+    open += !d.is_fixed();
+    zero = zero || d.is(0);
+  }
+  return open > 1 || (open == 1 && zero) ? std::nullopt : std::optional(dims);
+}
+
 inline bool is_float(const Value* value) { return value && mica::is_float(value->type.dtype) && value->type.dtype != DType::kF64; }
 
 }  // namespace mica::contents

@@ -72,7 +72,8 @@ std::vector<RuleInfo> all_rules() {
   std::vector<RuleInfo> list;
   for (const SimplifyPass& pass : simplify_passes()) list.push_back({pass.name, "simplify", pass.doc});
   for (const auto& row : all_rules_tables())
-    for (const Rule& rule : row.definition->make()) list.push_back({rule.name, row.name, rule.doc});
+    for (const Rule& rule : row.definition->make())   // a rule may have a row for each of several operators
+      if (std::ranges::find(list, rule.name, &RuleInfo::name) == list.end()) list.push_back({rule.name, row.name, rule.doc});
   return list;
 }
 

@@ -10,6 +10,7 @@ namespace mica {
 struct DeclutterOptions {
   std::set<std::string, std::less<>> off;   // names of rules that must not fire
   bool verify = true;                       // run the verifier behind each table
+  bool without_kernels = false;             // also make operators that this build computes by their reference only
   int64_t max_fold_bytes = 256 << 20;       // results of constant folding, in all
 };
 

@@ -1,5 +1,6 @@
 // Affine work around products and convolutions goes into their weights.
 #include "ops/conv/conv.h"
+#include "ops/conv/conv_transpose.h"
 #include "ops/matmul/gemm.h"
 #include "ops/move/pad.h"
 #include "ops/norm/batch_norm.h"
@@ -12,9 +13,11 @@ MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(batch_norm);
 MICA_DECLARE_OP(conv);
 MICA_DECLARE_OP(conv_transpose);
+MICA_DECLARE_OP(div);
 MICA_DECLARE_OP(gemm);
 MICA_DECLARE_OP(matmul);
 MICA_DECLARE_OP(mul);
+MICA_DECLARE_OP(neg);
 MICA_DECLARE_OP(pad);
 MICA_DECLARE_OP(sub);
 
@@ -75,7 +78,7 @@ Value* spell_out_batch_norm(const Match& m, Builder& build) {
   return build.one(op_add, {scaled, contents::constant(build, x->type.dtype, dims, f.shift)});
 }
 
-enum class Arithmetic { kMul, kAdd, kSub };
+enum class Arithmetic { kMul, kDiv, kAdd, kSub };
 template <Arithmetic kind>
 Value* fold_arithmetic(const Match& m, Builder& build) {
   const Node& conv = m.node("conv");
@@ -87,10 +90,43 @@ Value* fold_arithmetic(const Match& m, Builder& build) {
   Affine f{std::vector<double>(list.size(), 1.0), std::vector<double>(list.size(), 0.0)};
   for (size_t i = 0; i < list.size(); ++i) {
     if (kind == Arithmetic::kMul) f.scale[i] = list[i];
+    if (kind == Arithmetic::kDiv) f.scale[i] = 1 / list[i];
     if (kind == Arithmetic::kAdd) f.shift[i] = list[i];
     if (kind == Arithmetic::kSub) f.shift[i] = -list[i];
   }
   return fold_into_conv(conv, f, build);
+}
+
+Value* fold_neg(const Match& m, Builder& build) {
+  if (!constant_weights(m)) return nullptr;
+  const auto count = static_cast<size_t>(channels_of(*m.node("conv").inputs[1]));
+  return fold_into_conv(m.node("conv"), {std::vector<double>(count, -1.0), std::vector<double>(count, 0.0)}, build);
+}
+
+// Weights of a transposed convolution are [C, M/groups, …]; the groups divide C.
+Value* fold_batch_norm_transposed(const Match& m, Builder& build) {
+  const Node& conv = m.node("conv");
+  if (!constant_weights(m) || m.root->attributes<BatchNorm>().training) return nullptr;
+  const Affine f = affine_of_batch_norm(m, *m.root);
+  const auto& a = conv.attributes<ConvTranspose>();
+  Value* w = conv.inputs[1];
+  const auto dims = contents::dims_of(*w);
+  const auto channels = static_cast<int64_t>(f.scale.size());
+  if (dims.size() < 3 || a.groups < 1 || dims[1] * a.groups != channels || dims[0] % a.groups || dims[0] == 0) return nullptr;
+  std::vector<double> weights = contents::numbers(*w), bias(f.scale.size(), 0.0);
+  if (conv.inputs.size() > 2 && conv.inputs[2]) bias = contents::numbers(*conv.inputs[2]);
+  if (bias.size() != f.scale.size()) return nullptr;
+  const int64_t per_group = dims[0] / a.groups, taps = channels ? static_cast<int64_t>(weights.size()) / (dims[0] * dims[1]) : 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const int64_t c = static_cast<int64_t>(i) / (dims[1] * taps), j = static_cast<int64_t>(i) / taps % dims[1];
+    weights[i] *= f.scale[static_cast<size_t>(c / per_group * dims[1] + j)];
+  }
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * f.scale[i] + f.shift[i];
+  const int64_t bias_dims[] = {channels};
+  Value* folded_w = contents::constant(build, w->type.dtype, dims, weights);
+  Value* folded_b = contents::constant(build, w->type.dtype, bias_dims, bias);
+  folded_w->name = w->name;
+  return build.one(op_conv_transpose, a, {conv.inputs[0], folded_w, folded_b});
 }
 
 Value* fold_pad(const Match& m, Builder& build) {
@@ -133,6 +169,10 @@ std::vector<Rule> make() {
   const auto norm = [](Pattern x) { return is(op_batch_norm, {std::move(x), constant("scale"), constant("bias"), constant("mean"), constant("var")}); };
   return {
       {"fold-batch-norm-into-conv", "batch_norm(conv(x, w, b)) → conv(x, s·w, s·b + t)", norm(conv()), fold_batch_norm},
+      {"fold-batch-norm-into-conv-transpose", "batch_norm(conv_transpose(x, w, b)) → conv_transpose(x, s·w, s·b + t)",
+       norm(is(op_conv_transpose, {any("input"), constant("w")}).rest().once().as("conv")), fold_batch_norm_transposed},
+      {"fold-neg-into-conv", "-conv(x, w, b) → conv(x, -w, -b)", is(op_neg, {conv()}), fold_neg},
+      {"fold-div-into-conv", "conv(x, w, b) / s → conv(x, w / s, b / s)", is(op_div, {conv(), constant("c")}), fold_arithmetic<Arithmetic::kDiv>},
       {"spell-out-batch-norm", "batch_norm(x) → x·s + t", norm(any("x")), spell_out_batch_norm},
       {"fold-mul-into-conv", "conv(x, w, b)·s → conv(x, s·w, s·b)", is(op_mul, {conv(), constant("c")}).either(), fold_arithmetic<Arithmetic::kMul>},
       {"fold-add-into-conv", "conv(x, w, b) + t → conv(x, w, b + t)", is(op_add, {conv(), constant("c")}).either(), fold_arithmetic<Arithmetic::kAdd>},

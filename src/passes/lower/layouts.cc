@@ -1,8 +1,14 @@
 #include "passes/lower/layouts.h"
 
 #include <algorithm>
+#include <unordered_map>
+
+#include "ir/builder.h"
 
 namespace mica {
+
+MICA_DECLARE_OP(copy);
+
 namespace {
 
 bool is_image(const Value* value) { return value && value->type.is_tensor() && value->type.shape.rank >= 3; }
@@ -14,7 +20,42 @@ bool passes_on(const Node& node, const std::unordered_set<const Value*>& chosen)
   return std::ranges::any_of(node.inputs, [&](const Value* v) { return is_image(v) && v->type.shape.rank == rank && chosen.contains(v); });
 }
 
+// One channel, or one place: both orders are the same bytes.
+bool same_in_both_orders(const Shape& shape) {
+  bool one_place = true;
+  for (int i = 2; i < shape.rank; ++i) one_place = one_place && shape[i].is(1);
+  return one_place || shape[1].is(1);
+}
+
+bool converts(const Node& node, const std::unordered_set<const Value*>& chosen) {
+  if (node.op->layout != LayoutRule::kChannelsLast || node.inputs.empty() || node.outputs.empty() || !is_image(node.outputs[0])) return false;
+  const Value* x = node.inputs[0];
+  if (!is_image(x) || x->is_constant() || chosen.contains(x) || is_sub_byte(x->type.dtype)) return false;
+  return x->type.shape.rank == node.outputs[0]->type.shape.rank && !same_in_both_orders(x->type.shape);
+}
+
 }  // namespace
+
+int64_t share_conversions(Graph& graph, std::unordered_set<const Value*>& chosen) {
+  std::unordered_map<const Value*, int> wanted;
+  for (const auto& node : graph.nodes)
+    if (converts(*node, chosen)) ++wanted[node->inputs[0]];
+  std::unordered_map<const Value*, Value*> converted;
+  Builder build(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    Node& node = *graph.nodes[i];
+    if (!converts(node, chosen) || wanted[node.inputs[0]] < 2) continue;
+    Value*& copy = converted[node.inputs[0]];
+    if (!copy) {
+      build.insert_at(i++);
+      build.set_name(node.inputs[0]->name);
+      copy = build.one(op_copy, {node.inputs[0]});
+      chosen.insert(copy);
+    }
+    node.inputs[0] = copy;
+  }
+  return static_cast<int64_t>(converted.size());
+}
 
 std::unordered_set<const Value*> channels_last_values(const Graph& graph) {
   std::unordered_set<const Value*> chosen;

@@ -11,4 +11,8 @@ namespace mica {
 
 std::unordered_set<const Value*> channels_last_values(const Graph& graph);
 
+// A value in source order that several operators want channels last is converted once, by a `copy` node before the first of them,
+// instead of by each. `chosen` gains what it makes. Returns how many copies it made.
+int64_t share_conversions(Graph& graph, std::unordered_set<const Value*>& chosen);
+
 }  // namespace mica

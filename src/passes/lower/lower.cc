@@ -3,7 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "passes/lower/fuse.h"
+#include "passes/lower/chains.h"
 #include "passes/lower/layouts.h"
 #include "passes/lower/pack.h"
 
@@ -52,12 +52,15 @@ class Lowerer {
   }
 
   // Returns the function's index; a function stands before those it calls.
-  uint32_t lower_function(const Graph& graph) {
+  uint32_t lower_function(Graph& graph) {
     const auto index = static_cast<uint32_t>(plan_.functions.size());
     push(plan_.functions, PlanFunction());
     PlanFunction function;
     std::unordered_map<const Value*, uint32_t> values;
-    const auto channels_last = options_.channels_last ? channels_last_values(graph) : std::unordered_set<const Value*>();
+    const Fusion fusion = options_.fuse ? fuse_epilogues(graph) : Fusion();
+    if (options_.chains) fuse_chains(graph, fusion);
+    auto channels_last = options_.channels_last ? channels_last_values(graph) : std::unordered_set<const Value*>();
+    if (options_.channels_last) share_conversions(graph, channels_last);
     const auto value_of = [&](const Value* value) -> uint32_t {
       if (!value) return kNoIndex;
       const auto [it, fresh] = values.try_emplace(value, static_cast<uint32_t>(function.values.size()));
@@ -72,7 +75,6 @@ class Lowerer {
       return it->second;
     };
     for (const Value* input : graph.inputs) push(function.inputs, value_of(input));
-    const Fusion fusion = options_.fuse ? fuse_epilogues(graph) : Fusion();
     for (const auto& node : graph.nodes)
       if (!fusion.absorbed.contains(node.get())) {
         add_wishes(*node, index, static_cast<uint32_t>(function.stages.size()));

@@ -16,6 +16,7 @@ struct Lowered {
 
 struct LowerOptions {
   bool fuse = true;            // activations and residuals into epilogues
+  bool chains = true;          // runs of element-wise nodes that no epilogue takes
   bool channels_last = true;   // physical order of image values
   bool pack = true;            // weights in the form that their stages read
 };

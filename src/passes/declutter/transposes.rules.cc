@@ -1,0 +1,97 @@
+// Transposes move behind element-wise work, where they meet their inverses.
+#include "ops/move/transpose.h"
+#include "passes/declutter/contents.h"
+#include "passes/rewrite.h"
+
+namespace mica {
+
+MICA_DECLARE_OP(add);
+MICA_DECLARE_OP(div);
+MICA_DECLARE_OP(max);
+MICA_DECLARE_OP(min);
+MICA_DECLARE_OP(mul);
+MICA_DECLARE_OP(pow);
+MICA_DECLARE_OP(prelu);
+MICA_DECLARE_OP(sub);
+MICA_DECLARE_OP(transpose);
+
+namespace {
+
+std::vector<int64_t> order_of(const Node& node) {
+  const int rank = node.inputs[0]->type.shape.rank;
+  const Ints& perm = node.attributes<Transpose>().perm;
+  std::vector<int64_t> order;
+  for (int i = 0; i < rank; ++i) order.push_back(perm.empty() ? rank - 1 - i : perm[static_cast<size_t>(i)]);
+  for (int64_t& axis : order) axis += axis < 0 ? rank : 0;
+  return order;
+}
+Transpose transpose_of(const std::vector<int64_t>& order) {
+  Transpose transpose;
+  for (int64_t axis : order) transpose.perm.push(axis);
+  return transpose;
+}
+
+// The same node over other operands.
+Value* again(const Node& node, Values inputs, Builder& build) {
+  return build.add(*node.op, node.attributes_blob.data(), std::move(inputs), 1)[0];
+}
+
+Value* behind_unary(const Match& m, Builder& build) {
+  const Node& move = m.node("move");
+  if (!m["x"]->type.shape.known()) return nullptr;
+  return build.one(op_transpose, transpose_of(order_of(move)), {again(*m.root, {m["x"]}, build)});
+}
+
+Value* behind_pair(const Match& m, Builder& build) {
+  const auto order = order_of(m.node("move")), other = order_of(m.node("other"));
+  if (!m["x"]->type.shape.known() || !m["y"]->type.shape.known() || order != other) return nullptr;
+  return build.one(op_transpose, transpose_of(order), {again(*m.root, {m["x"], m["y"]}, build)});
+}
+
+// A constant operand is transposed the other way; it broadcasts to the tensor and not the tensor to it.
+template <bool constant_first>
+Value* behind_constant(const Match& m, Builder& build) {
+  const Node& move = m.node("move");
+  const int rank = m["x"]->type.shape.rank;
+  Value* c = m["c"];
+  if (rank < 0 || c->type.shape.rank > rank || !(m.root->outputs[0]->type.shape == m["move"]->type.shape)) return nullptr;
+  const auto order = order_of(move);
+  std::vector<int64_t> dims(static_cast<size_t>(rank - c->type.shape.rank), 1), inverse(order.size());
+  for (Dim d : c->type.shape.span()) dims.push_back(d.value());
+  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  Value* turned = c;
+  if (c->constant->view.count() != 1 || c->type.shape.rank > 0) {
+    turned = build.one(op_transpose, transpose_of(inverse), {build.constant(c->type.dtype, dims, c->constant->view.data)});
+  }
+  const Values inputs = constant_first ? Values{turned, m["x"]} : Values{m["x"], turned};
+  return build.one(op_transpose, transpose_of(order), {again(*m.root, inputs, build)});
+}
+
+bool is_unary(const OpDef& op) {
+  return op.pointwise != Pointwise::kNone && op.inputs.min == 1 && op.inputs.max == 1 && op.outputs.max == 1 &&
+         op.layout == LayoutRule::kAny;
+}
+
+std::vector<Rule> make() {
+  const auto moved = [](const char* x, const char* as) { return is(op_transpose, {any(x)}).once().as(as); };
+  std::vector<Rule> rules;
+  for (const auto& row : all_op())
+    if (is_unary(*row.definition))
+      rules.push_back({"transpose-behind-unary", "f(transpose(x)) → transpose(f(x))",
+                       is(*row.definition, {moved("x", "move")}), behind_unary});
+  for (const OpDef* op : {&op_add, &op_sub, &op_mul, &op_div, &op_min, &op_max, &op_pow, &op_prelu}) {
+    rules.push_back({"transpose-behind-pair", "f(transpose(x), transpose(y)) → transpose(f(x, y))",
+                     is(*op, {moved("x", "move"), moved("y", "other")}), behind_pair});
+    rules.push_back({"transpose-behind-constant", "f(transpose(x), c) → transpose(f(x, transpose⁻¹(c)))",
+                     is(*op, {moved("x", "move"), constant("c")}), behind_constant<false>});
+    rules.push_back({"transpose-behind-first-constant", "f(c, transpose(x)) → transpose(f(transpose⁻¹(c), x))",
+                     is(*op, {constant("c"), moved("x", "move")}), behind_constant<true>});
+  }
+  return rules;
+}
+
+}  // namespace
+
+MICA_RULES(transposes) = {.rank = 3, .make = make};
+
+}  // namespace mica
