@@ -1,0 +1,155 @@
+// Each rule by its cases: the graph before and after, off, counted, and the same answers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ir/text.h"
+#include "support/canonical.h"
+#include "support/rule_cases.h"
+#include "support/run_graph.h"
+
+namespace mica {
+namespace {
+
+using support::RuleCase;
+
+std::vector<RuleCase> all_cases() {
+  std::vector<RuleCase> all;
+  for (auto list : {support::cleanup_cases(), support::arithmetic_cases(), support::composite_cases(), support::block_cases(), support::weight_cases()})
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+// "# with ..." lines behind the statements are constants of the graph after.
+std::string graph_of(const std::string& given, const std::string& statements) {
+  std::string constants, rest;
+  for (size_t at = 0; at < statements.size();) {
+    const size_t end = std::min(statements.find('\n', at), statements.size() - 1) + 1;
+    const std::string line = statements.substr(at, end - at);
+    line.starts_with("# with ") ? constants += line.substr(7) : rest += line;
+    at = end;
+  }
+  return "graph \"rule\"\n" + given + constants + rest + "output %y \"y\"\nend\n";
+}
+
+DeclutterOptions only(const std::string& rule) {
+  DeclutterOptions options;
+  for (const RuleInfo& info : all_rules())
+    if (info.name != rule) options.off.emplace(info.name);
+  options.without_kernels = true;
+  return options;
+}
+
+int64_t fired(const RuleCounts& counts, const std::string& rule) {
+  int64_t sum = 0;
+  for (const auto& [name, count] : counts) sum += name == rule ? count : 0;
+  return sum;
+}
+
+TEST(Rules, EachHasACase) {
+  const std::vector<RuleCase> cases = all_cases();
+  for (const RuleInfo& info : all_rules())
+    EXPECT_TRUE(std::ranges::any_of(cases, [&](const RuleCase& c) { return c.rule == info.name; })) << info.name << " has no case";
+}
+
+TEST(Rules, EachCaseIsOfARule) {
+  const std::vector<RuleInfo> rules = all_rules();
+  for (const RuleCase& c : all_cases())
+    EXPECT_TRUE(std::ranges::any_of(rules, [&](const RuleInfo& info) { return c.rule == info.name; })) << c.rule;
+}
+
+TEST(Rules, EachIsNamedOnceAndSaysWhatItDoes) {
+  std::vector<std::string_view> names;
+  for (const RuleInfo& info : all_rules()) {
+    names.push_back(info.name);
+    EXPECT_THAT(std::string(info.doc), testing::HasSubstr("→")) << info.name;
+  }
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
+
+TEST(Rules, BeforeAndAfter) {
+  for (const RuleCase& c : all_cases()) {
+    SCOPED_TRACE(c.rule + "\n" + c.before);
+    Graph graph = graph_from_text(graph_of(c.given, c.before));
+    const RuleCounts counts = declutter(graph, only(c.rule));
+    EXPECT_GE(fired(counts, c.rule), 1);
+    EXPECT_EQ(support::canonical_text(graph), support::canonical_text(graph_from_text(graph_of(c.given, c.after))));
+  }
+}
+
+TEST(Rules, EachCanBeSwitchedOff) {
+  for (const RuleCase& c : all_cases()) {
+    SCOPED_TRACE(c.rule);
+    Graph graph = graph_from_text(graph_of(c.given, c.before));
+    DeclutterOptions options = only("");
+    const RuleCounts counts = declutter(graph, options);
+    EXPECT_EQ(fired(counts, c.rule), 0);
+    EXPECT_EQ(support::canonical_text(graph), support::canonical_text(graph_from_text(graph_of(c.given, c.before))));
+  }
+}
+
+TEST(Rules, AnswersStay) {
+  for (const RuleCase& c : all_cases()) {
+    SCOPED_TRACE(c.rule + "\n" + c.before);
+    const std::string text = graph_of(c.given, c.before);
+    for (uint64_t seed : {1, 2}) {
+      support::RunOptions before = support::plainly(), one, all;
+      before.seed = one.seed = all.seed = seed;
+      one.declutter = only(c.rule);
+      all.declutter.without_kernels = true;
+      const auto wanted = support::run_text(text, before);
+      EXPECT_EQ(support::difference(wanted, support::run_text(text, one), c.units), "") << "with this rule alone";
+      EXPECT_EQ(support::difference(wanted, support::run_text(text, all), c.units), "") << "with all rules";
+    }
+  }
+}
+
+// A rule whose result has no kernel rests unless it is asked for.
+TEST(Rules, NothingIsMadeThatOnlyTheReferenceComputes) {
+  for (const RuleCase& c : support::block_cases()) {
+    if (c.rule != "recognise-attention") continue;
+    Graph graph = graph_from_text(graph_of(c.given, c.before));
+    declutter(graph);
+    for (const auto& node : graph.nodes) EXPECT_TRUE(node->op->name != "attention" || find_run(*node->op));
+  }
+}
+
+// What rules must leave alone.
+TEST(Rules, NearMisses) {
+  const std::string x = "input %x: f32[2,3,4] \"x\"\n";
+  struct Miss { const char* rule; std::string given, statements; };
+  const Miss misses[] = {
+      {"pow-two", x + "constant %c: f32[] = {2.001}\n", "%y = pow(%x, %c)\n"},
+      {"pow-two", x + "constant %c: f32[2,1,1,1] = {2, 2}\n", "%y = pow(%x, %c)\n"},
+      {"add-zero", x + "constant %c: f32[2,1,1,1] = {0, 0}\n", "%y = add(%x, %c)\n"},
+      {"mul-one", x + "constant %c: f32[4] = {1, 1, 1, 2}\n", "%y = mul(%x, %c)\n"},
+      {"recognise-silu", x + "input %z: f32[2,3,4] \"z\"\n", "%s = sigmoid(%z)\n%y = mul(%x, %s)\n"},
+      {"recognise-hard-sigmoid", x + "constant %t: f32[] = {3}\nconstant %s: f32[] = {5}\n",
+       "%a = add(%x, %t)\n%g = clip(%a) alpha=0, beta=6\n%y = div(%g, %s)\n"},
+      {"merge-transposes", x, "%a = transpose(%x) perm=[1,2,0]\n%b = relu(%a)\n%y = transpose(%b) perm=[2,0,1]\n"},
+      {"transpose-is-reshape", x, "%y = transpose(%x) perm=[0,2,1]\n"},
+      {"fold-bias-into-gemm", "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, 2, 3, 4}\nconstant %b: f32[3,1] = {1, 2, 3}\n",
+       "%a = matmul(%x, %w)\n%y = add(%a, %b)\n"},
+      {"fold-add-into-conv", "input %x: f32[1,2,2,2] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\nconstant %c: f32[2] = {1, 2}\n",
+       "%a = conv(%x, %w)\n%y = add(%a, %c)\n"},
+      {"recognise-attention", "input %q: f32[2,3,5,4] \"q\"\ninput %k: f32[1,3,6,4] \"k\"\ninput %v: f32[2,3,6,7] \"v\"\n",
+       "%t = transpose(%k) perm=[0,1,3,2]\n%s = matmul(%q, %t)\n%w = softmax(%s) axis=-1\n%y = matmul(%w, %v)\n"},
+  };
+  for (const Miss& miss : misses) {
+    SCOPED_TRACE(std::string(miss.rule) + "\n" + miss.statements);
+    Graph graph = graph_from_text(graph_of(miss.given, miss.statements));
+    EXPECT_EQ(fired(declutter(graph, only(miss.rule)), miss.rule), 0);
+  }
+}
+
+// A value that somebody looks at stays.
+TEST(Rules, KeptValuesStay) {
+  Graph graph = graph_from_text(graph_of("input %x: f32[1,2,2,2] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\nkeep \"a\"\n",
+                                         "%a = conv(%x, %w)\n%y = neg(%a)\n"));
+  EXPECT_EQ(fired(declutter(graph), "fold-neg-into-conv"), 0);
+}
+
+}  // namespace
+}  // namespace mica
