@@ -9,7 +9,8 @@ namespace {
 void run_copy(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& args = *static_cast<const CopyArguments*>(arguments);
   if (args.kernels) {
-    args.kernels->copy(args.plan, static_cast<const char*>(operands[0]), static_cast<char*>(operands[1]), range.begin, range.end);
+    args.kernels->copy(args.plan, static_cast<const char*>(operands[0]), static_cast<char*>(operands[1]), range.begin,
+                       range.end);
     return;
   }
   TensorView from = args.from, to = args.to;
@@ -23,13 +24,17 @@ void run_copy(const void* arguments, void* const* operands, const TaskRange& ran
 StepSpec copy_step(CopyArguments& args, const TensorView& from, const TensorView& to, Isa isa) {
   args = {.from = from, .to = to, .plan = {}, .kernels = nullptr};
   // A byte moved costs about as much as a quarter of a multiply-add; element by element it is much more.
-  if (is_sub_byte(to.dtype) || to.empty()) return {.kernel = run_copy, .arguments = &args, .work = 8 * static_cast<double>(to.count()), .name = "copy"};
+  if (is_sub_byte(to.dtype) || to.empty())
+    return {.kernel = run_copy, .arguments = &args, .work = 8 * static_cast<double>(to.count()), .name = "copy"};
   CopyAxis axes[kMaxRank];
   for (int i = 0; i < to.rank; ++i) axes[i] = {to.dim(i), from.stride(i), to.stride(i)};
   args.plan = plan_copy(axes, to.rank, element_bytes(to.dtype));
   args.kernels = &move_kernels(isa);
   static constexpr std::string_view kNames[] = {"copy_rows", "copy_fill", "copy_transpose", "copy_strided"};
-  return {.kernel = run_copy, .arguments = &args, .tasks = args.plan.tasks, .work = static_cast<double>(args.plan.bytes) / 4,
+  return {.kernel = run_copy,
+          .arguments = &args,
+          .tasks = args.plan.tasks,
+          .work = static_cast<double>(args.plan.bytes) / 4,
           .name = kNames[static_cast<int>(args.plan.kind)]};
 }
 

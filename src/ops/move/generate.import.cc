@@ -56,9 +56,9 @@ DType output_dtype(const SourceNode& node) {
 
 template <WindowKind kind>
 Values window(const SourceNode& node, Builder& build) {
-  return build.add(op_window,
-                   SignalWindow{.kind = kind, .periodic = node.integer("periodic", 1) != 0, .dtype = output_dtype(node)},
-                   {node.input(0)});
+  return build.add(
+      op_window, SignalWindow{.kind = kind, .periodic = node.integer("periodic", 1) != 0, .dtype = output_dtype(node)},
+      {node.input(0)});
 }
 
 Values mel_weight_matrix(const SourceNode& node, Builder& build) {
