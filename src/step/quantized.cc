@@ -82,6 +82,8 @@ void narrow(const void* arguments, void* const* operands, const TaskRange& range
     if (v.planes && how.multipliers) {
       how.multiplier = how.multipliers[channel];
       how.multipliers = nullptr;
+      how.bias = how.biases ? how.biases[channel] : 0;
+      how.biases = nullptr;
     }
     if (v.dtype == DType::kU8)
       v.kernels->requantize_u8(from + in, how, static_cast<uint8_t*>(operands[v.to]) + out, v.lines.length);
@@ -161,8 +163,12 @@ Status write_narrowed(BindScope& scope, const ImageOperand& sums, const TensorVi
   image_view(out, view);
   Convert convert{.from = sums.operand, .to = spec.index, .dtype = out.dtype};
   const bool is_signed = out.dtype == DType::kI8;
-  convert.how = {
-      .multipliers = spec.multipliers, .zero = spec.zero, .low = is_signed ? -128 : 0, .high = is_signed ? 127 : 255};
+  convert.how = {.multipliers = spec.multipliers,
+                 .multiplier = 1,
+                 .biases = spec.biases,
+                 .zero = spec.zero,
+                 .low = is_signed ? -128 : 0,
+                 .high = is_signed ? 127 : 255};
   if (view.channels_last()) {
     convert.lines = pixel_lines(sums.view, view);
     if (!spec.multipliers) merge(convert.lines, 2);

@@ -17,6 +17,7 @@ Result<ImageOperand> read_widened(BindScope& scope, int index, const TensorView&
 struct NarrowSpec {
   int index = 0;
   const float* multipliers = nullptr;
+  const int32_t* biases = nullptr;  // likewise, added to the sums; only with multipliers
   int32_t zero = 0;
 };
 // Adds the steps from fp32 sums (a temporary without gaps, channels innermost) to an output of u8, i8 or (without

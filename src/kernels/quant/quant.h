@@ -8,10 +8,13 @@ namespace mica {
 
 enum class Isa : uint8_t;
 
-// How sums become results: round_half_even(clip(sum · multiplier, low - zero, high - zero)) + zero.
+// How sums become results: round_half_even(clip(float(int32(sum) + bias) · multiplier, low - zero, high - zero)) +
+// zero.
 struct Requantize {
   const float* multipliers = nullptr;  // one for each element of a row, or null: `multiplier` for all
   float multiplier = 1;
+  const int32_t* biases = nullptr;  // likewise; added modulo 2^32
+  int32_t bias = 0;
   int32_t zero = 0, low = 0, high = 255;
 };
 

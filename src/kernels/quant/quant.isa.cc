@@ -27,15 +27,17 @@ template <class T>
 void requantize(const float* in, const Requantize& how, T* out, int64_t count) {
   const F32 low = set1(static_cast<float>(how.low - how.zero)), high = set1(static_cast<float>(how.high - how.zero));
   const F32 all = set1(how.multiplier);
-  const I32 zero = set1(how.zero);
+  const I32 zero = set1(how.zero), one_bias = set1(how.bias);
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    const F32 x = mul(load(in + i), how.multipliers ? load(how.multipliers + i) : all);
+    const I32 sum = add(to_i32(load(in + i)), how.biases ? load(how.biases + i) : one_bias);
+    const F32 x = mul(to_f32(sum), how.multipliers ? load(how.multipliers + i) : all);
     store_8(out + i, add(to_i32(min_fast(high, max_fast(low, x))), zero));
   }
   const int left = static_cast<int>(count - i);
   if (left <= 0) return;
-  const F32 x = mul(load_partial(in + i, left), how.multipliers ? load_partial(how.multipliers + i, left) : all);
+  const I32 sum = add(to_i32(load_partial(in + i, left)), how.biases ? load_partial(how.biases + i, left) : one_bias);
+  const F32 x = mul(to_f32(sum), how.multipliers ? load_partial(how.multipliers + i, left) : all);
   store_8_partial(out + i, add(to_i32(min_fast(high, max_fast(low, x))), zero), left);
 }
 

@@ -1,5 +1,5 @@
 // Convolution of 8-bit integers on the fp32 kernels. Where, for every output channel, Σ |w - w_zero| · max |x - x_zero|
-// + |bias| stays within 2^24, all partial sums are integers that fp32 holds exactly, whatever the order of summation:
+// stays within 2^24, all partial sums are integers that fp32 holds exactly, whatever the order of summation:
 // the results are those of integer arithmetic. Larger sums are left to the reference.
 #pragma once
 #include <cmath>
@@ -14,7 +14,7 @@ namespace mica::conv {
 
 // Which operands of the stage are what; -1: none.
 struct ExactOperands {
-  int x = 0, x_zero = -1, w = 1, w_zero = -1, bias = -1;
+  int x = 0, x_zero = -1, w = 1, w_zero = -1;
 };
 
 struct ExactPacking {
@@ -73,25 +73,9 @@ inline bool sums_are_exact(const BindScope& scope, const ExactOperands& o, int64
   for (int64_t m = 0; m < channels; ++m) {
     int64_t sum = 0;
     for (int64_t i = 0; i < per_channel; ++i) sum += std::abs(weights.integer(m * per_channel + i) - w_zero);
-    const int64_t bias = o.bias >= 0 && scope.has(o.bias) ? Elements(scope.input(o.bias).view).integer(m) : 0;
-    if (sum * input + std::abs(bias) > int64_t{1} << 24) return false;
+    if (sum * input > int64_t{1} << 24) return false;
   }
   return true;
-}
-
-inline bool known_or_absent(const BindScope& scope, int input) {
-  return input < 0 || !scope.has(input) || scope.input(input).constant;
-}
-
-inline Status add_bias(BindScope& scope, int input, ConvStep& step) {
-  if (input < 0 || !scope.has(input)) return {};
-  const int64_t channels = step.args.problem.out_channels;
-  MICA_TRY(void* memory, scope.memory(static_cast<size_t>(channels) * sizeof(float)));
-  float* bias = static_cast<float*>(memory);
-  const Elements given(scope.input(input).view);
-  for (int64_t m = 0; m < channels; ++m) bias[m] = static_cast<float>(given.integer(m));
-  step.args.epilogue.bias = bias;
-  return {};
 }
 
 // Adds steps that leave the sums in a temporary image; operand -1 when the operands do not suit.
@@ -100,7 +84,7 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   const TensorView &x = scope.input(o.x).view, &w = scope.input(o.w).view, &out = scope.output(0).view;
   int64_t w_zero = 0;
   if (!scope.input(o.w).constant || !w.contiguous() || x.empty() || w.empty() || out.empty()) return none;
-  if (!one_zero(scope, o.w_zero, w_zero) || !known_or_absent(scope, o.bias) || !can_narrow(out)) return none;
+  if (!one_zero(scope, o.w_zero, w_zero) || !can_narrow(out)) return none;
   MICA_TRY(const Sizes sizes, sizes_of(attributes, x, w));
   MICA_TRY(ConvStep * step, scope.arguments<ConvStep>());
   ConvProblem& p = step->args.problem;
@@ -122,7 +106,6 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   step->args.choice = choose_conv(p, algorithm, scope.machine->isa, limits_of(*scope.machine));
   step->kernels = &conv_kernels(scope.machine->isa);
   step->operands = {.x = from.operand, .y = to.operand};
-  MICA_TRY_STATUS(add_bias(scope, o.bias, *step));
   MICA_TRY(ExactPacking * packing, scope.arguments<ExactPacking>());
   *packing = {p, algorithm, w_zero};
   PackKey key = pack_key(p, algorithm);
