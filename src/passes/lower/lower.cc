@@ -1,5 +1,6 @@
 #include "passes/lower/lower.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -71,6 +72,7 @@ class Lowerer {
       if (value->is_constant()) made.constant = constant_of(value->constant);
       made.name = name_of(value->name);
       made.channels_last = channels_last.contains(value);
+      made.keep = !value->name.empty() && std::ranges::find(graph.keep, value->name) != graph.keep.end();
       push(function.values, std::move(made));
       return it->second;
     };
