@@ -46,6 +46,7 @@ Result<Frame*> Frame::create(const PlanFunction& function, uint32_t index) {
   const size_t n = function.values.size();
   Status status = frame->bases.resize(kBaseFirstSlot + n);
   if (status.ok()) status = frame->slots.resize(n);
+  if (status.ok()) status = frame->given.resize(n);
   if (status.ok()) status = frame->views.resize(n);
   if (status.ok()) status = frame->objects.resize(n);
   if (status.ok()) status = frame->object_at.resize(n);

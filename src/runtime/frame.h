@@ -41,6 +41,7 @@ struct Frame {
   Buffer arena;
   Vector<void*> bases;          // kBaseFirstSlot + value: where that value's slot is
   Vector<Buffer> slots;         // by value, for those the caller gave no memory for
+  Vector<TensorView> given;     // by value: the caller's memory for an output; no data where the frame's slot serves
   Vector<TensorView> views;     // by value: dims of what stands in a slot now (data: its address)
   Vector<Object> objects;       // by value
   Vector<Object*> object_at;    // by value: its object, here or the caller's

@@ -185,7 +185,12 @@ Status Runner::ready(Frame& frame, const BoundSegment& segment) {
     const BoundValue& value = segment.values[v];
     if (value.object || value.dynamic) continue;
     frame.views[v] = value.view;
-    if (!frame.bases[kBaseFirstSlot + v] || frame.bases[kBaseFirstSlot + v] == frame.slots[v].data()) {
+    const TensorView& given = frame.given[v];
+    if (given.data) {
+      MICA_CHECK(given.dtype == value.view.dtype && std::ranges::equal(given.shape(), value.view.shape()), kBadShape,
+                 "the memory given for an output has another type or shape than the result");
+      frame.bases[kBaseFirstSlot + v] = given.data;
+    } else {
       MICA_TRY_STATUS(grow(frame.slots[v], static_cast<size_t>(dense_bytes(value.view.dtype, value.view.shape()))));
       frame.bases[kBaseFirstSlot + v] = frame.slots[v].data();
     }

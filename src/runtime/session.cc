@@ -85,6 +85,7 @@ Status Session::set_input_object(size_t i, Object* object) {
 
 Status Session::set_output(size_t i, const TensorView& tensor) {
   MICA_CHECK(i < main().outputs.size(), kNotFound, "there is no output {}", i);
+  MICA_CHECK(!tensor.data || tensor.contiguous(), kUsage, "the memory for output {} must be dense", i);
   caller_out_[i] = tensor;
   return {};
 }
@@ -113,7 +114,7 @@ Status Session::check_inputs() {
   }
   for (uint32_t k = 0; k < main().outputs.size(); ++k) {   // the caller's memory, where the value is not an operand itself
     const uint32_t v = main().outputs[k];
-    if (main().values[v].kind == ValueKind::kFrame) frame_->bases[kBaseFirstSlot + v] = caller_out_[k].data;
+    if (main().values[v].kind == ValueKind::kFrame) frame_->given[v] = caller_out_[k];
   }
   return {};
 }

@@ -1,0 +1,206 @@
+// Where values stand: views, in-place results and composed concatenations change memory, never an answer.
+#include <gtest/gtest.h>
+
+#include "support/run_graph.h"
+
+namespace mica {
+namespace {
+
+using support::difference;
+using support::Machinery;
+using support::RunOptions;
+using support::compiled;
+using support::run_text;
+
+// Dense blocks: each layer reads the concatenation of all before it, so that concatenations nest.
+constexpr const char* kDenseNet = R"(graph "dense"
+  symbol N input
+  input %x: f32[N,2,5,4] "x"
+  constant %w1: f32[2,2,1,1] = {0.5, -1, 2, 0.25}
+  constant %w2: f32[2,4,1,1] = {0.5, -1, 2, 0.25, 1, 1, -0.5, 0.125}
+  constant %w3: f32[2,6,1,1] = {0.5, -1, 2, 0.25, 1, 1, -0.5, 0.125, 3, -2, 1, 0.5}
+  %a = conv(%x, %w1)
+  %b = relu(%a)
+  %c = concat(%x, %b) axis=1
+  %d = conv(%c, %w2)
+  %e = concat(%c, %d) axis=1
+  %f = conv(%e, %w3)
+  %y = concat(%e, %f) axis=1
+  %z = sigmoid(%y)
+  output %z "z"
+end
+)";
+
+constexpr const char* kViews = R"(graph "views"
+  input %x: f32[4,6,5] "x"
+  constant %s: i64[2] = {24, 5}
+  constant %b: i64[1] = {1}
+  constant %e: i64[1] = {3}
+  constant %o: i64[1] = {0}
+  %r = relu(%x)
+  %v = reshape(%r, %s)
+  %n = neg(%v)
+  %p, %q = split(%r) axis=0, parts=2
+  %c = slice(%r, %b, %e, %o)
+  %t = add(%p, %q)
+  %u = mul(%c, %t)
+  %w = exp(%u)
+  %k = concat(%w, %p, %q) axis=0
+  output %n "n"
+  output %k "k"
+end
+)";
+
+// The same input twice in one concatenation, a kept part, and a part that is a view.
+constexpr const char* kAwkwardConcat = R"(graph "awkward"
+  input %x: f32[3,4] "x"
+  constant %s: i64[2] = {4, 3}
+  constant %e: f32[3,0] = {}
+  %a = relu(%x)
+  %b = neg(%x)
+  %r = reshape(%b, %s)
+  %t = transpose(%r) perm=[1,0]
+  %c = concat(%a, %a, %b, %t, %e) axis=1
+  %d = concat(%c, %a) axis=1
+  %y = tanh(%d)
+  output %y "y"
+  output %a "a"
+end
+)";
+
+TEST(Place, EachSwitchLeavesTheBits) {
+  for (const char* text : {kDenseNet, kViews, kAwkwardConcat})
+    for (int64_t size : {0, 1, 3}) {
+      SCOPED_TRACE(text);
+      RunOptions all;
+      all.size = size;
+      const auto wanted = run_text(text, all);
+      EXPECT_EQ(difference(run_text(text, [&] { RunOptions o = support::plainly(); o.size = size; return o; }()), wanted, 64), "");
+      for (int off = 1; off < 8; ++off) {
+        RunOptions some = all;
+        some.runner.views = !(off & 1);
+        some.runner.in_place = !(off & 2);
+        some.runner.compose = !(off & 4);
+        EXPECT_EQ(difference(wanted, run_text(text, some), 0), "") << "switches " << off;
+      }
+      for (int off = 1; off < 16; ++off) {
+        RunOptions some = all;
+        some.lower.fuse = !(off & 1);
+        some.lower.chains = !(off & 2);
+        some.lower.channels_last = !(off & 4);
+        some.lower.pack = !(off & 8);
+        EXPECT_EQ(difference(wanted, run_text(text, some), 64), "") << "lowering " << off;
+      }
+    }
+}
+
+size_t arena(const char* text, const RunOptions& options, size_t* bound = nullptr) {
+  Machinery machinery(compiled(text, options), options);
+  Session& session = machinery.session();
+  std::vector<OwnedTensor> inputs;
+  for (size_t i = 0; i < session.input_count(); ++i) {
+    inputs.push_back(support::filled(session.input_type(i), options.size, 1));
+    EXPECT_TRUE(session.set_input(i, inputs.back().view()).ok());
+  }
+  EXPECT_TRUE(session.prepare().ok());
+  if (bound) *bound = session.runner().arena_bound();
+  return session.runner().arena_bytes();
+}
+
+TEST(Place, ArenaReachesTheBound) {
+  for (const char* text : {kDenseNet, kViews, kAwkwardConcat}) {
+    size_t bound = 0;
+    EXPECT_EQ(arena(text, {}, &bound), bound) << text;
+  }
+}
+
+TEST(Place, EachSwitchSavesMemory) {
+  RunOptions all, none;
+  none.runner.views = none.runner.in_place = none.runner.compose = false;
+  EXPECT_LT(arena(kViews, all), arena(kViews, none));
+  RunOptions separate;
+  separate.runner.compose = false;
+  EXPECT_LT(arena(kDenseNet, all), arena(kDenseNet, separate));
+}
+
+// A concatenation in place has no step of its own.
+TEST(Place, ComposedConcatenationsDoNotRun) {
+  RunOptions options;
+  options.lower.chains = false;
+  const auto steps = [&] {
+    Machinery machinery(compiled(R"(graph "c"
+  input %x: f32[3,4] "x"
+  %a = relu(%x)
+  %b = neg(%x)
+  %c = concat(%a, %b) axis=0
+  %d = tanh(%x)
+  %e = concat(%c, %d) axis=0
+  %y = sigmoid(%e)
+  output %y "y"
+end
+)", options), options);
+    OwnedTensor x = support::filled(machinery.session().input_type(0), 1, 1);
+    EXPECT_TRUE(machinery.session().set_input(0, x.view()).ok());
+    EXPECT_TRUE(machinery.session().run().ok());
+    return machinery.session().runner().last_segment()->steps.size();
+  };
+  EXPECT_EQ(steps(), 4u);   // relu, neg, tanh, sigmoid
+  options.runner.compose = false;
+  EXPECT_EQ(steps(), 8u);   // and five parts of two concatenations, of which the kernel copies each in a step, less one
+}
+
+// Two images operators that read one value in source order share one conversion.
+TEST(Place, ConversionsAreShared) {
+  const std::string text = R"(graph "shared"
+  input %x: f32[1,2,5,4] "x"
+  constant %w: f32[2,2,1,1] = {0.5, -1, 2, 0.25}
+  constant %v: f32[2,2,1,1] = {1, 2, 3, 4}
+  %a = conv(%x, %w)
+  %b = conv(%x, %v)
+  %y = add(%a, %b)
+  output %y "y"
+end
+)";
+  const Lowered lowered = compiled(text);
+  size_t copies = 0;
+  for (const Stage& stage : lowered.plan.functions[0].stages) copies += stage.op->name == "copy";
+  EXPECT_EQ(copies, 1u);
+  EXPECT_EQ(difference(run_text(text, support::plainly()), run_text(text), 64), "");
+}
+
+TEST(Chains, LeaveEpiloguesAndKeptValuesAlone) {
+  const std::string text = R"(graph "chains"
+  input %x: f32[2,3,4] "x"
+  input %z: f32[3,4] "z"
+  constant %w: f32[4,4] = {1, 2, 3, 4, 0.5, 6, 7, 8, 9, -1, 2, 3, 4, 5, 6, 7}
+  %a = matmul(%x, %w)
+  %b = relu(%a)
+  %c = exp(%x)
+  %d = mul(%c, %z)
+  %e = sub(%z, %d)
+  %f = tanh(%e)
+  %g = div(%f, %d)
+  %y = add(%b, %f)
+  output %y "y"
+  output %g "g"
+end
+)";
+  const Lowered lowered = compiled(text);
+  std::vector<std::string> ops;
+  for (const Stage& stage : lowered.plan.functions[0].stages) ops.emplace_back(stage.op->name);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "pointwise_chain"), 2);   // exp·mul, and sub·tanh
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "relu"), 0);              // the product's
+  RunOptions options;
+  for (int size : {1, 3}) {
+    options.size = size;
+    RunOptions plain = support::plainly(), without = options;
+    plain.size = size;
+    without.lower.chains = false;
+    const auto wanted = run_text(text, plain);
+    EXPECT_EQ(difference(wanted, run_text(text, options), 64), "");
+    EXPECT_EQ(difference(wanted, run_text(text, without), 64), "");
+  }
+}
+
+}  // namespace
+}  // namespace mica
