@@ -1,7 +1,6 @@
 // Lookups of the ai.onnx.ml domain.
 #include "ir/spelling.h"
 #include "ops/index/axis.h"
-#include "ops/move/reshape.h"
 
 namespace mica {
 MICA_DECLARE_OP(label_encoder);
@@ -58,7 +57,7 @@ Values label_classes(const SourceNode& node, Builder& build) {
 // Columns of the last axis; a list counts as one row.
 Values array_feature_extractor(const SourceNode& node, Builder& build) {
   const int64_t all = -1, front = 0;
-  Value* columns = build.one(op_reshape, Reshape{}, {node.input(1), build.ints(std::span(&all, 1))});
+  Value* columns = build.one(op_reshape, {node.input(1), build.ints(std::span(&all, 1))});
   Value* taken = build.one(op_gather, IndexAxis{.axis = -1}, {node.input(0), columns});
   if (node.input(0)->type.shape.rank == 1) taken = build.one(op_unsqueeze, {taken, build.ints(std::span(&front, 1))});
   return {taken};
