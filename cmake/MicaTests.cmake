@@ -69,3 +69,14 @@ if(TARGET mica)
 endif()
 # Tests that hold a document against the code.
 set_source_files_properties(src/plan/format.test.cc src/convert/write.test.cc PROPERTIES COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
+
+# soak [--full]: what must not grow with time; the short form runs with the other tests.
+if(TARGET mica_tools)
+  add_executable(soak tests/soak/main.cc tests/soak/heap.cc)
+  target_link_libraries(soak PRIVATE mica_tools mica_flags)
+  set_target_properties(soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(NOT MICA_SANITIZE)  # sanitizers bring an allocator of their own
+    add_test(NAME soak COMMAND soak --model ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx)
+    set_tests_properties(soak PROPERTIES LABELS soak RUN_SERIAL ON)
+  endif()
+endif()
