@@ -140,9 +140,8 @@ Lowered lowered_model(const std::string& path) {
 }
 
 constexpr const char* kAnyShape = R"(graph "any"
-  symbol N input
   symbol H input
-  input %x: f32[N,2,H,H] "x"
+  input %x: f32[1,2,H,H] "x"
   constant %w: f32[4,2,1,1] = {1, -1, 0.5, 2, 3, 0.25, -2, 1}
   constant %i: i64[1] = {-1}
   %a = conv(%x, %w)
