@@ -51,6 +51,10 @@ if(TARGET mica AND Python3_FOUND)
   add_test(NAME digits COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/digits/digits.py $<TARGET_FILE:mica>)
 endif()
 
+if(TARGET mica AND TARGET mica_shared AND Python3_FOUND AND NOT MICA_SANITIZE)
+  add_test(NAME install COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/install.py ${CMAKE_BINARY_DIR})
+endif()
+
 # onnx_suite FOLDER: operator cases in the ONNX project's layout.
 if(TARGET mica_tools)
   file(GLOB onnx_suite_sources CONFIGURE_DEPENDS tests/onnx_suite/*.cc)

@@ -159,8 +159,13 @@ class Tensor {
 class Session {
  public:
   explicit Session(mica_session* session) : session_(session) {}
-  Session(Session&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
-  Session& operator=(Session&& other) noexcept { return std::swap(session_, other.session_), *this; }
+  Session(Session&& other) noexcept
+      : session_(std::exchange(other.session_, nullptr)), model_(std::exchange(other.model_, nullptr)) {}
+  Session& operator=(Session&& other) noexcept {
+    std::swap(session_, other.session_);
+    std::swap(model_, other.model_);
+    return *this;
+  }
   ~Session() { mica_session_free(session_); }
   mica_session* get() const { return session_; }
 
