@@ -84,6 +84,7 @@ if(MICA_BUILD_TOOLS)
   if(cli_sources)
     add_executable(mica ${cli_sources})
     target_link_libraries(mica PRIVATE mica_tools mica_flags fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
-    set_target_properties(mica PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+    # Libraries with operators of a user's find the C interface in the command.
+    set_target_properties(mica PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} ENABLE_EXPORTS ON)
   endif()
 endif()

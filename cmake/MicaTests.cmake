@@ -24,7 +24,8 @@ mica_unit_tests(test_kernels mica_runtime src/simd/*.test.cc src/kernels/*/*.tes
 mica_unit_tests(test_runtime mica_runtime src/plan/*.test.cc src/step/*.test.cc src/runtime/*.test.cc src/api/*.test.cc)
 mica_unit_tests(test_compiler mica_compiler src/ir/*.test.cc src/passes/*.test.cc src/passes/*/*.test.cc tests/support/*.cc)
 mica_unit_tests(test_importers mica_importers src/import/*.test.cc src/import/*/*.test.cc)
-mica_unit_tests(test_tools mica_tools src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc)
+mica_unit_tests(test_tools mica_tools src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc
+  src/tools_api/*.test.cc)
 # Whole graphs in IR text, run: what compiler and runtime do together.
 mica_unit_tests(test_graphs mica_compiler tests/graphs/*.test.cc tests/support/*.cc)
 foreach(name test_compiler test_graphs)
@@ -53,6 +54,17 @@ endif()
 
 if(TARGET mica AND TARGET mica_shared AND Python3_FOUND AND NOT MICA_SANITIZE)
   add_test(NAME install COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/install.py ${CMAKE_BINARY_DIR})
+endif()
+# A C program and a library of operators that know mica.h alone; the command line from outside.
+add_executable(c_api tests/c_api/main.c tests/c_api/operator.c)
+target_link_libraries(c_api PRIVATE mica_runtime mica_flags m)
+set_target_properties(c_api PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests LINKER_LANGUAGE CXX C_STANDARD 99)
+if(TARGET mica AND Python3_FOUND)
+  add_library(c_api_operators MODULE tests/c_api/operator.c)
+  target_include_directories(c_api_operators PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  set_target_properties(c_api_operators PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME cli COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/cli/cli.py $<TARGET_FILE:mica> $<TARGET_FILE:c_api>
+    $<TARGET_FILE:c_api_operators>)
 endif()
 
 # onnx_suite FOLDER: operator cases in the ONNX project's layout.

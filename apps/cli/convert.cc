@@ -68,6 +68,7 @@ void measure(const ConvertFlags& flags, Facts& facts) {
   try {
     ModelFlags written;
     written.path = flags.out;
+    written.operators = flags.model.operators;
     const Context context = written.context();
     const Model model = written.load(context);
     Session session = take(model.session(flags.model.session_options()));
@@ -131,7 +132,8 @@ int run(const ConvertFlags& flags) {
   if (flags.input.recipe.any()) options.preprocess = make_recipe("", flags.input.recipe).json().dump();
   options.labels = make_labels("", flags.input.recipe);
   Facts facts;
-  check(tools::convert_file(nullptr, flags.model.path, flags.out, options, &facts.report));
+  const Context context = flags.model.context();
+  check(tools::convert_file(context.get(), flags.model.path, flags.out, options, &facts.report));
   measure(flags, facts);
   if (flags.check) {
     facts.checked = check_file(flags);

@@ -1,5 +1,6 @@
 #include "inputs.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,6 +39,17 @@ Array random_array(mica_dtype dtype, const std::vector<int64_t>& dims, uint64_t 
     set_number(made, i, floating ? static_cast<double>(bits >> 40) / (1 << 23) - 1 : static_cast<double>(bits >> 63));
   }
   return made;
+}
+
+// The library stays loaded: contexts hold its functions.
+void add_operators(const Context& context, const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* problem = library ? nullptr : dlerror();
+  if (!library) fail_usage(fmt::format("cannot load `{}`: {}", path, problem ? problem : "no reason given"));
+  using Register = mica_error* (*)(mica_context*);
+  const auto add = reinterpret_cast<Register>(dlsym(library, "mica_operators"));
+  if (!add) fail_usage(fmt::format("`{}` has no function mica_operators", path));
+  check(add(context.get()));
 }
 
 class FeedMaker {
@@ -165,6 +177,8 @@ void ModelFlags::add(CLI::App& app, bool with_running) {
   app.add_option("--state", states, "OUTPUT=INPUT: the output is the input of the next run");
   app.add_option("--outputs", outputs, "values to return instead of the model's outputs")->delimiter(',');
   app.add_option("--without-rule", rules_off, "a rewriting rule that must not fire");
+  app.add_option("--operators", operators,
+                 "a shared library with operators of your own: mica_error* mica_operators(mica_context*)");
   app.add_flag("--strict", strict, "declarations in the model that contradict what was inferred are errors");
   app.add_option("--isa", isa, "instruction set: avx512, avx2, sse2, neon, portable");
   if (!with_running) return;
@@ -210,7 +224,9 @@ Context ModelFlags::context() const {
   options.isa = isa.empty() ? nullptr : isa.c_str();
   options.log = write_log;
   options.log_most = MICA_LOG_WARNING;
-  return take(Context::create(options));
+  Context context = take(Context::create(options));
+  for (const std::string& library : operators) add_operators(context, library);
+  return context;
 }
 
 Model ModelFlags::load(const Context& context) const {

@@ -10,7 +10,7 @@ namespace mica::cli {
 struct ModelFlags {
   std::string path, isa;
   int threads = 0;
-  std::vector<std::string> shapes, bounds, states, outputs, rules_off;
+  std::vector<std::string> shapes, bounds, states, outputs, rules_off, operators;
   bool strict = false, exact = false, low_memory = false, reference = false, unfused = false;
 
   void add(CLI::App& app, bool with_running = true);

@@ -22,6 +22,7 @@ constexpr Verb kVerbs[] = {
     {"run", "run a model on a picture, on arrays or on random numbers", add_run},
     {"bench", "measure how long a model takes", add_bench},
     {"compare", "compare two forms of a model, and find the first stage that differs", add_compare},
+    {"inspect", "show a model, at any stage", add_inspect},
     {"ops", "list the operators", add_ops},
     {"doctor", "tell what this machine has", add_doctor},
 };

@@ -153,8 +153,16 @@ void say_recipe(const Feed& feed) {
     say("warning: neither the model nor the command line says how pictures become inputs; these are defaults");
 }
 
-void print_json(const RunFlags& flags, const Feed& feed, const std::vector<Output>& outputs,
-                const std::vector<Ranked>& best, const std::vector<std::string>& labels, double run_ms) {
+// What one run gave.
+struct Answer {
+  std::vector<Output> outputs;
+  std::vector<Ranked> best;
+  std::vector<std::string> labels;
+  double run_ms = 0;
+};
+
+void print_json(const RunFlags& flags, const Feed& feed, const Answer& answer) {
+  const auto& [outputs, best, labels, run_ms] = answer;
   Json made = {{"model", flags.model.path}, {"run_ms", run_ms}};
   for (const Feed::Item& item : feed.items)
     made["inputs"].push_back({{"name", item.name},
@@ -181,8 +189,8 @@ void print_json(const RunFlags& flags, const Feed& feed, const std::vector<Outpu
   fmt::print("{}\n", made.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-void print_text(const std::vector<Output>& outputs, const std::vector<Ranked>& best,
-                const std::vector<std::string>& labels) {
+void print_text(const Answer& answer) {
+  const auto& [outputs, best, labels, run_ms] = answer;
   for (const Ranked& r : best) {
     const auto index = static_cast<size_t>(r.index);
     fmt::print("{}  {:.3f}\n", index < labels.size() ? labels[index] : std::to_string(index), r.score);
@@ -211,14 +219,14 @@ int run(const RunFlags& flags) {
   const auto begin = std::chrono::steady_clock::now();
   check(session.run(options));
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
-  const std::vector<Output> outputs = read_outputs(model, session);
-  if (!flags.save.empty()) save(flags.save, outputs);
-  const Array* scores = flags.top > 0 ? scores_of(outputs, labels.size()) : nullptr;
-  const std::vector<Ranked> best = scores ? best_of(*scores, flags.top) : std::vector<Ranked>();
+  Answer answer{read_outputs(model, session), {}, labels, taken.count()};
+  if (!flags.save.empty()) save(flags.save, answer.outputs);
+  const Array* scores = flags.top > 0 ? scores_of(answer.outputs, labels.size()) : nullptr;
+  if (scores) answer.best = best_of(*scores, flags.top);
   if (flags.format == "json")
-    print_json(flags, feed, outputs, best, labels, taken.count());
+    print_json(flags, feed, answer);
   else
-    print_text(outputs, best, labels);
+    print_text(answer);
   return kOk;
 }
 

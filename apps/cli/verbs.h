@@ -12,6 +12,7 @@ namespace mica::cli {
 
 std::function<int()> add_convert(CLI::App& app);
 std::function<int()> add_run(CLI::App& app);
+std::function<int()> add_inspect(CLI::App& app);
 std::function<int()> add_bench(CLI::App& app);
 std::function<int()> add_compare(CLI::App& app);
 std::function<int()> add_ops(CLI::App& app);

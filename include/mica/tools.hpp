@@ -128,4 +128,23 @@ struct RuleInfo {
 };
 std::vector<RuleInfo> all_rules();
 
+// A form of a model as "text", "json", "dot" or "html". `stage` of a source model: "import" or "graph" (after
+// declutter).
+struct InspectOptions {
+  std::string stage, format = "text";
+  bool constants = false;  // text: constants in full, so that it can be read back
+};
+mica_error* inspect_source(mica_context* context, const std::string& path, const ConvertOptions& convert,
+                           const InspectOptions& options, std::string& text);
+// The plan of a model; with a session whose inputs are set, bound to their shapes.
+mica_error* inspect_plan(mica_model* model, const InspectOptions& options, std::string& text);
+mica_error* inspect_bound(mica_session* session, const InspectOptions& options, std::string& text);
+
+struct ModelSummary {
+  int64_t parameters = 0, constant_bytes = 0;
+  size_t functions = 0, stages = 0;
+  std::vector<std::pair<std::string, size_t>> operators;  // with how often, the most frequent first
+};
+ModelSummary summarize(const mica_model* model);
+
 }  // namespace mica::tools

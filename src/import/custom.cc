@@ -43,14 +43,17 @@ CustomAttribute take(const std::string& name, const SourceAttribute& from, Lists
         break;
       }
       [[fallthrough]];
-    default: fail(Code::kUnsupportedOperator, "attribute `{}` is of a kind that an operator of an application cannot have", name);
+    default:
+      fail(Code::kUnsupportedOperator, "attribute `{}` is of a kind that an operator of an application cannot have",
+           name);
   }
   return made;
 }
 
 }  // namespace
 
-const CustomOperator* find_custom(std::span<const CustomOperator* const> operators, std::string_view domain, std::string_view op) {
+const CustomOperator* find_custom(std::span<const CustomOperator* const> operators, std::string_view domain,
+                                  std::string_view op) {
   for (const CustomOperator* custom : operators)
     if (custom->domain == domain && custom->name == op) return custom;
   return nullptr;

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""The command line from outside: words, formats, exit codes; and the C program with operators of its own.
+
+    cli.py MICA C_API OPERATORS [FOLDER]   MICA: the command; C_API: tests/c_api as a program; OPERATORS: its operators as a
+                                           library; FOLDER: examples/digits
+
+Needs nothing but Python itself. The last line is `N passed, N failed`.
+"""
+import json
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+MICA, C_API, OPERATORS = (str(Path(name).resolve()) for name in sys.argv[1:4])
+FOLDER = Path(sys.argv[4] if len(sys.argv) > 4 else Path(__file__).resolve().parents[2] / "examples/digits")
+DIGITS, SEVEN = FOLDER / "digits.onnx", FOLDER / "7.png"
+failures, count = [], 0
+
+
+def mica(*words, code=0):
+    done = subprocess.run([MICA, *map(str, words)], capture_output=True, text=True)
+    expect(done.returncode == code, f"mica {' '.join(map(str, words))}: exit {done.returncode}, expected {code}: {done.stderr[:300]}")
+    return done
+
+
+def expect(condition, what):
+    global count
+    count += 1
+    if not condition:
+        failures.append(what)
+
+
+# --- A small ONNX model, written field by field (protobuf's wire format) ---
+
+def varint(n):
+    made = b""
+    while n > 127:
+        made, n = made + bytes([n & 127 | 128]), n >> 7
+    return made + bytes([n])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def value_info(name, dims):
+    shape = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+
+def node(op, inputs, outputs, domain="", factor=None):
+    made = b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, op.lower()) + field(4, op)
+    if factor is not None:
+        made += field(5, field(1, "factor") + field(2, factor) + field(20, 1))
+    return made + (field(7, domain) if domain else b"")
+
+
+def model(nodes, inputs, outputs):
+    graph = b"".join(field(1, n) for n in nodes) + field(2, "test")
+    graph += b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs)
+    opsets = field(8, field(2, 17)) + field(8, field(1, "com.example") + field(2, 1))
+    return field(1, 8) + field(7, graph) + opsets
+
+
+# --- Tests ---
+
+def usage(place):
+    expect("did you mean `run`?" in mica("rnu", DIGITS, code=2).stderr, "the nearest verb")
+    expect("did you mean `--threads`?" in mica("run", DIGITS, "--thraeds", "2", code=2).stderr, "the nearest option")
+    done = mica("run", DIGITS, "--input", f"imgae={SEVEN}", code=2)
+    expect("MICA6002" in done.stderr and "`image`" in done.stderr, "the nearest input")
+    mica(code=2)
+    mica("run", place / "nothing.onnx", code=3)
+    (place / "bad.onnx").write_bytes(b"no model at all")
+    mica("run", place / "bad.onnx", code=3)
+    mica("run", DIGITS, "--isa", "neon" if "avx" in mica("doctor", "--no-measure", "--format", "json").stdout else "avx512", code=4)
+    expect("0 ok, 1 a check failed" in mica("--help").stdout, "help")
+    expect(re.fullmatch(r"mica \d+\.\d+\.\d+\n", mica("--version").stdout), "version")
+
+
+def run(place):
+    done = mica("run", DIGITS, SEVEN)
+    expect(done.stdout.splitlines()[0].split()[0] == "7", "the digit")
+    expect("pre-processing: gray to 8x8" in done.stderr and not mica("-q", "run", DIGITS, SEVEN).stderr, "talk on stderr, and none")
+    top = json.loads(mica("run", DIGITS, SEVEN, "--format", "json").stdout)["top"]
+    expect(top[0]["label"] == "7" and top[0]["score"] > 0.9, "top in JSON")
+    mica("run", DIGITS, SEVEN, "--save", place / "out.npz")
+    expect(zipfile.ZipFile(place / "out.npz").namelist() == ["probabilities.npy"], "saved names")
+    mica("run", DIGITS, "--input", f"image={SEVEN}", "--save", place / "out.npy")
+    with zipfile.ZipFile(place / "packed.npz", "w", zipfile.ZIP_DEFLATED) as packed:
+        header = b"{'descr': '>f8', 'fortran_order': True, 'shape': (1, 1, 8, 8), }"
+        header += b" " * (64 - (len(header) + 11) % 64) + b"\n"
+        packed.writestr("image.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack(">64d", *range(64)))
+    mica("run", DIGITS, place / "packed.npz")
+    mica("run", DIGITS, SEVEN, "--mean", "1,2,3", code=2)
+    mica("run", DIGITS, SEVEN, "--fit", "crop", "--short-side", "7", code=2)
+    (place / "labels.txt").write_text("".join(f"digit {i}\n" for i in range(10)))
+    expect(mica("run", DIGITS, SEVEN, "--labels", place / "labels.txt").stdout.startswith("digit 7  "), "labels of a file")
+    expect("MICA4003" in mica("run", DIGITS, SEVEN, "--timeout-ms", "0.000001", code=3).stderr, "a deadline")
+
+
+def convert(place):
+    out = place / "digits.mica"
+    report = json.loads(mica("convert", DIGITS, "-o", out, "--format", "json").stdout)
+    expect(report["check"]["different"] is False and report["parameters"] > 10000 and report["file_bytes"] == out.stat().st_size, "the summary")
+    expect([p.name for p in place.glob("digits.mica*")] == ["digits.mica"], "no temporary file stays")
+    expect(mica("run", out, SEVEN).stdout.startswith("7  "), "the recipe and the labels are kept")
+    mica("run", out, "--shape", "image=1x1x8x8", code=2)
+    damaged = bytearray(out.read_bytes())
+    damaged[100] ^= 0xFF
+    (place / "damaged.mica").write_bytes(damaged)
+    expect("MICA200" in mica("run", place / "damaged.mica", code=3).stderr, "a damaged file")
+    mica("convert", DIGITS, "-o", place / "no such folder" / "x.mica", code=3)
+
+
+def measure(place):
+    out = place / "digits.mica"
+    report = json.loads(mica("bench", out, "--seconds", "0.05", "--layers", "--threads", "1", "--format", "json", "--trace", place / "trace.json").stdout)
+    words = "median_ms min_ms p90_ms load_ms first_ms peak_rss_mb arena_bytes runs threads isa".split()
+    expect(all(word in report for word in words) and report["threads"] == 1, "the words of bench")
+    expect(all(set("name op kernel ms share gflops".split()) <= set(stage) for stage in report["stages"]) and report["stages"], "the words of stages")
+    expect(abs(sum(stage["share"] for stage in report["stages"]) - 1) < 1e-6, "shares")
+    expect(any(e["ph"] == "X" and e["dur"] > 0 for e in json.loads((place / "trace.json").read_text())["traceEvents"]), "a trace")
+    expect(mica("bench", out, "--seconds", "0.01", "--format", "csv").stdout.startswith("median ms,"), "CSV")
+    same = json.loads(mica("compare", f"{DIGITS}@reference", out, SEVEN, "--format", "json").stdout)
+    expect(same["different"] is False and same["stages_compared"] > 2 and "first" not in same, "equal models")
+
+
+def planted(place):
+    """One weight of the second layer is changed: compare must name the first stage behind it."""
+    data = bytearray(DIGITS.read_bytes())
+    name = data.find(b"conv2.weight")
+    expect(name > 0, "the example has a tensor conv2.weight")
+    at = max(data.rfind(b"\x4a", 0, name), data.find(b"\x4a", name))   # raw_data beside the name
+    for i in range(at + 64, at + 96, 4):
+        data[i : i + 4] = struct.pack("<f", 3.0)
+    (place / "planted.onnx").write_bytes(data)
+    done = mica("compare", f"{DIGITS}@reference", place / "planted.onnx", SEVEN, "--format", "json", code=1)
+    report = json.loads(done.stdout)
+    expect(report["different"] and report["first"]["op"] == "conv", f"the first stage that differs: {done.stdout[-400:]}")
+
+
+def inspect(place):
+    summary = json.loads(mica("inspect", DIGITS, "--format", "json").stdout)
+    expect(summary["inputs"][0]["name"] == "image" and summary["macs"] > 1000 and summary["operators"]["conv"] == 3, "the summary")
+    expect("multiply-adds" in mica("inspect", DIGITS).stdout, "the summary as text")
+    for stage in ("import", "graph", "plan", "bound"):
+        for form in ("text", "json", "dot", "html"):
+            text = mica("inspect", DIGITS, "--stage", stage, "--format", form).stdout
+            begin = {"text": ("graph", "function", "metadata"), "json": "{", "dot": "digraph", "html": "<!doctype html>"}[form]
+            expect(text.startswith(begin) and "conv" in text.lower(), f"inspect {stage} {form}")
+            if form == "json":
+                drawn = json.loads(text)
+                expect(all(0 <= e["from"] < len(drawn["nodes"]) and 0 <= e["to"] < len(drawn["nodes"]) for e in drawn["edges"]), "edges join nodes")
+            if form == "html":
+                expect("http" not in text.replace("http://www.w3.org/2000/svg", ""), "the page needs nothing from outside")
+    mica("inspect", DIGITS, "--stage", "graph", "--constants", "-o", place / "digits.txt")
+    expect(mica("run", place / "digits.txt", SEVEN).stdout.startswith("7  "), "the text is a model too")
+
+
+def tables():
+    ops = json.loads(mica("ops", "--format", "json").stdout)
+    expect(len(ops["operators"]) > 100 and any(s["name"] == "Conv" for s in ops["spellings"]), "operators")
+    expect("strides" in mica("ops", "conv").stdout and "did you mean `conv`?" in mica("ops", "convv", code=2).stderr, "one operator")
+    expect("| conv |" in mica("ops", "--format", "md").stdout and "rule" in mica("ops", "--rules").stdout, "tables")
+    expect(json.loads(mica("doctor", "--format", "json").stdout)["peak_gflops_one"] > 0, "doctor")
+
+
+def custom(place):
+    nodes = [node("Scale", ["x"], ["t"], "com.example", 3.0), node("Relu", ["t"], ["y"])]
+    (place / "custom.onnx").write_bytes(model(nodes, [value_info("x", ["N"])], [value_info("y", ["N"])]))
+    done = mica("run", place / "custom.onnx", code=3)
+    expect("MICA1002" in done.stderr and "Scale" in done.stderr and "com.example" in done.stderr, "an unknown operator")
+    mica("run", place / "custom.onnx", "--operators", OPERATORS, "--run-shape", "x=5")
+    mica("run", place / "custom.onnx", "--operators", place / "nothing.so", code=2)
+    mica("convert", place / "custom.onnx", "-o", place / "custom.mica", "--operators", OPERATORS)
+    done = subprocess.run([C_API, place / "digits.mica", place / "custom.mica"], capture_output=True, text=True)
+    expect(done.returncode == 0, f"the C program: exit {done.returncode} {done.stdout[-600:]}")
+    print(done.stdout.strip())
+
+
+with tempfile.TemporaryDirectory() as folder:
+    place = Path(folder)
+    for test in (usage, run, convert, measure, planted, inspect, custom):
+        test(place)
+    tables()
+print("".join(f"{line}\n" for line in failures) + f"{count - len(failures)} passed, {len(failures)} failed")
+sys.exit(1 if failures else 0)
