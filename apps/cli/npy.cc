@@ -184,8 +184,10 @@ std::string unpack(const ZipEntry& entry, const std::string& bytes, const std::s
   if (entry.plain > (1u << 30) || entry.packed > (1u << 30))
     bad(name, "`" + entry.name + "` is too large to be packed");
   std::string plain(entry.plain, 0);
-  const int got = stbi_zlib_decode_noheader_buffer(plain.data(), static_cast<int>(plain.size()), bytes.data() + begin,
-                                                   static_cast<int>(entry.packed));
+  // The decoder wants to see some bytes behind the last code, as the checksum in a PNG gives it.
+  const std::string packed = bytes.substr(begin, entry.packed) + std::string(8, '\0');
+  const int got = stbi_zlib_decode_noheader_buffer(plain.data(), static_cast<int>(plain.size()), packed.data(),
+                                                   static_cast<int>(packed.size()));
   if (got != static_cast<int>(plain.size())) bad(name, "`" + entry.name + "` is damaged");
   return plain;
 }

@@ -172,9 +172,9 @@ class Session {
   Status set_input(size_t index, const Tensor& tensor) {
     return mica_session_set_input(session_, index, &tensor.raw());
   }
-  Status set_input(const char* name, const Tensor& tensor) {
+  Status set_input(const std::string& name, const Tensor& tensor) {
     size_t index = 0;
-    if (mica_error* error = find(MICA_INPUT, name, index)) return error;
+    if (mica_error* error = find(MICA_INPUT, name.c_str(), index)) return error;
     return set_input(index, tensor);
   }
   Status set_input_list(size_t index, const std::vector<Tensor>& items) {

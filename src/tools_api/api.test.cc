@@ -1,0 +1,281 @@
+// The C and C++ interfaces on models made from text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mica/mica.hpp"
+#include "mica/tools.hpp"
+
+namespace mica::api_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A model from the text form.
+Model model_of(const Context& context, const std::string& text) {
+  const std::string path = ::testing::TempDir() + "mica_api_" + std::to_string(getpid()) + ".txt";
+  std::ofstream(path) << text;
+  mica_model* model = nullptr;
+  mica_error* error = tools::load(context.get(), path, {}, &model);
+  std::remove(path.c_str());
+  EXPECT_EQ(error, nullptr) << mica_error_text(error);
+  mica_error_free(error);
+  return Model(model);
+}
+
+Context context_of(int threads = 1) {
+  mica_context_options options = MICA_INIT(mica_context_options);
+  options.threads = threads;
+  return std::move(*Context::create(options));
+}
+
+constexpr const char* kChain = R"(graph "chain"
+symbol N input
+input %x: f32[N,64] "x"
+%a: f32[N,64] = exp(%x)  # first
+%b: f32[N,64] = softmax(%a)  # second
+output %a "a"
+output %b "b"
+end
+)";
+
+constexpr const char* kState = R"(graph "sum"
+input %x: f32[2] "x"
+input %s: f32[2] "s"
+%t: f32[2] = add(%x, %s)
+output %t "t"
+state "t" "s"
+end
+)";
+
+std::vector<float> numbers(const Tensor& tensor) {
+  const Span<float> span = tensor.span<float>();
+  return {span.begin(), span.end()};
+}
+
+TEST(Api, PortsAndNames) {
+  const Context context = context_of();
+  const Model model = model_of(context, kChain);
+  ASSERT_EQ(model.inputs(), 1u);
+  EXPECT_STREQ(model.input(0).type, "f32[N,64]");
+  EXPECT_EQ(model.input(0).dims[0], -1);
+  EXPECT_STREQ(model.input(0).dim_names[0], "N");
+  EXPECT_EQ(model.input(0).dim_names[1], nullptr);
+  EXPECT_EQ(*model.find(MICA_OUTPUT, "b"), 1u);
+  const auto missing = model.find(MICA_OUTPUT, "c");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code(), 6002);
+  mica_port_info info = MICA_INIT(mica_port_info);
+  info.size = sizeof(size_t) + sizeof(const char*);  // an older caller's
+  EXPECT_EQ(mica_model_info(model.get(), MICA_INPUT, 0, &info), nullptr);
+  EXPECT_STREQ(info.name, "x");
+  EXPECT_EQ(info.type, nullptr);
+}
+
+TEST(Api, UnknownFieldsAreRefused) {
+  struct Newer {
+    mica_run_options known;
+    int64_t fresh;
+  } newer{};
+  newer.known.size = sizeof newer;
+  const Context context = context_of();
+  auto session = model_of(context, kState).session();
+  std::vector<float> x(2, 1);
+  ASSERT_TRUE(session->set_input("x", Tensor::of(x.data(), {2})).ok());
+  EXPECT_TRUE(session->run(newer.known).ok());
+  newer.fresh = 1;
+  Status status = session->run(newer.known);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), 6001);
+}
+
+TEST(Api, StatesAreCarriedSetAndReset) {
+  const Context context = context_of();
+  const Model model = model_of(context, kState);
+  ASSERT_EQ(model.states(), 1u);
+  EXPECT_STREQ(model.state(0).name, "s");
+  auto session = model.session();
+  std::vector<float> x = {1, 2}, s = {10, 20};
+  ASSERT_TRUE(session->set_input("x", Tensor::of(x.data(), {2})).ok());
+  ASSERT_TRUE(session->run().ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(2, 4));
+  EXPECT_THAT(numbers(*session->state(0)), ElementsAre(2, 4));
+  ASSERT_TRUE(session->set_state(0, Tensor::of(s.data(), {2})).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(11, 22));
+  ASSERT_TRUE(session->reset().ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(1, 2));
+  EXPECT_FALSE(session->state(1).ok());
+}
+
+TEST(Api, MemoryCapIsKept) {
+  const Context context = context_of();
+  const Model model = model_of(context, kChain);
+  std::vector<float> x(64 * 100);
+  mica_session_options options = MICA_INIT(mica_session_options);
+  options.memory_cap = 4096;
+  auto session = model.session(options);
+  ASSERT_TRUE(session->set_input(0, Tensor::of(x.data(), {100, 64})).ok());
+  auto refused = session->prepare();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), 5002);
+  EXPECT_EQ(session->run().error().code(), 5002);
+  ASSERT_TRUE(session->set_input(0, Tensor::of(x.data(), {1, 64})).ok());
+  auto memory = session->prepare();
+  ASSERT_TRUE(memory.ok()) << memory.error().text();
+  EXPECT_LE(memory->total, options.memory_cap);
+  EXPECT_GE(memory->arena, memory->arena_bound);
+  EXPECT_TRUE(session->run().ok());
+}
+
+struct Watch {
+  std::vector<std::string> stages, values;
+  std::atomic<int> seen{0};
+  std::atomic<bool> hold{false};
+  float first = 0;
+  int answer = 0;
+};
+int on_stage(void* user, const mica_stage_event* event) {
+  auto& watch = *static_cast<Watch*>(user);
+  watch.stages.emplace_back(event->name);
+  for (size_t i = 0; i < event->output_count; ++i) watch.values.emplace_back(event->output_names[i]);
+  if (event->output_count && event->outputs[0].data) watch.first = *static_cast<const float*>(event->outputs[0].data);
+  ++watch.seen;
+  while (watch.hold) std::this_thread::yield();
+  return watch.answer;
+}
+
+Session watched(const Model& model, Watch& watch, bool outputs) {
+  mica_session_options options = MICA_INIT(mica_session_options);
+  options.stage = on_stage;
+  options.stage_user = &watch;
+  options.stage_outputs = outputs;
+  return std::move(*model.session(options));
+}
+
+TEST(Api, StagesAreTold) {
+  const Context context = context_of();
+  const Model model = model_of(context, kChain);
+  Watch watch;
+  Session session = watched(model, watch, true);
+  std::vector<float> x(64);
+  ASSERT_TRUE(session.set_input(0, Tensor::of(x.data(), {1, 64})).ok());
+  ASSERT_TRUE(session.run().ok());
+  EXPECT_THAT(watch.stages, ElementsAre("first", "second"));
+  EXPECT_THAT(watch.values, ElementsAre("a", "b"));
+  EXPECT_FLOAT_EQ(watch.first, 1.0f / 64);
+  watch.answer = 1;
+  EXPECT_EQ(session.run().error().code(), 4002);
+}
+
+TEST(Api, RunsInTheBackgroundAndIsCancelled) {
+  const Context context = context_of();
+  const Model model = model_of(context, kChain);
+  Watch watch;
+  Session session = watched(model, watch, false);
+  std::vector<float> x(64);
+  ASSERT_TRUE(session.set_input(0, Tensor::of(x.data(), {1, 64})).ok());
+  watch.hold = true;
+  ASSERT_TRUE(session.run_async().ok());
+  while (watch.seen == 0) std::this_thread::yield();
+  EXPECT_EQ(session.run().error().code(), 6003);
+  EXPECT_EQ(session.set_input(0, Tensor::of(x.data(), {1, 64})).error().code(), 6003);
+  EXPECT_EQ(session.output(0).error().code(), 6003);
+  session.cancel();
+  watch.hold = false;
+  EXPECT_EQ(session.wait().error().code(), 4002);
+  EXPECT_TRUE(session.wait().ok());  // the error was taken
+  ASSERT_TRUE(session.run_async().ok());
+  EXPECT_TRUE(session.wait().ok());
+  EXPECT_TRUE(session.output(0).ok());
+}
+
+TEST(Api, FreeingASessionEndsItsRun) {
+  const Context context = context_of();
+  const Model model = model_of(context, kChain);
+  Watch watch;
+  std::vector<float> x(64);
+  {
+    Session session = watched(model, watch, false);
+    ASSERT_TRUE(session.set_input(0, Tensor::of(x.data(), {1, 64})).ok());
+    ASSERT_TRUE(session.run_async().ok());
+  }
+  SUCCEED();
+}
+
+TEST(Api, ChildrenKeepTheirParents) {
+  std::vector<float> x = {1, 2};
+  auto session = [] {
+    const Context context = context_of();
+    return model_of(context, kState).session();
+  }();
+  ASSERT_TRUE(session->set_input("x", Tensor::of(x.data(), {2})).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(1, 2));
+}
+
+std::atomic<int> pieces{0};
+void parallel(void*, void (*fn)(void* arg, int index), void* arg, int n) {
+  std::vector<std::thread> threads;
+  for (int i = 1; i < n; ++i) threads.emplace_back(fn, arg, i);
+  fn(arg, 0);
+  pieces += n;
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Api, CallersExecutorGivesTheSameBits) {
+  mica_executor executor = MICA_INIT(mica_executor);
+  executor.concurrency = 3;
+  executor.parallel = parallel;
+  mica_context_options options = MICA_INIT(mica_context_options);
+  options.executor = &executor;
+  auto own = Context::create(options);
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(own->threads(), 3);
+  const Context plain = context_of();
+  std::vector<float> x(64 * 1000);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 37) * 0.1f - 2;
+  std::vector<float> results[2];
+  const Context* contexts[] = {&*own, &plain};
+  for (int k = 0; k < 2; ++k) {
+    auto session = model_of(*contexts[k], kChain).session();
+    ASSERT_TRUE(session->set_input(0, Tensor::of(x.data(), {1000, 64})).ok());
+    ASSERT_TRUE(session->run().ok());
+    results[k] = numbers(*session->output(1));
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_GT(pieces, 0);
+}
+
+TEST(Api, TensorsThatAreNone) {
+  const Context context = context_of();
+  auto session = model_of(context, kState).session();
+  mica_tensor tensor{};
+  EXPECT_EQ(session->set_input(0, Tensor(tensor)).error().code(), 3002);
+  tensor.dtype = MICA_F32;
+  tensor.rank = 11;
+  EXPECT_EQ(session->set_input(0, Tensor(tensor)).error().code(), 3003);
+  tensor.rank = 2;
+  tensor.dims[0] = tensor.dims[1] = INT64_MAX / 2;
+  EXPECT_EQ(session->set_input(0, Tensor(tensor)).error().code(), 3001);
+  tensor.rank = 1;
+  tensor.dims[0] = 2;
+  EXPECT_EQ(session->set_input(0, Tensor(tensor)).error().code(), 6001);  // no data
+  EXPECT_EQ(mica_session_set_input(nullptr, 0, &tensor) == nullptr, false);
+  EXPECT_EQ(mica_tensor_bytes(&tensor), 8);
+  EXPECT_STREQ(mica_dtype_name(MICA_F4E2M1), "f4e2m1");
+  EXPECT_STREQ(mica_dtype_name(static_cast<mica_dtype>(99)), "none");
+}
+
+}  // namespace
+}  // namespace mica::api_test
