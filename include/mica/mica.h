@@ -58,8 +58,7 @@ typedef struct mica_session mica_session;
 /* "0.1.0" */
 MICA_API const char* mica_version(void);
 
-/* ---- Errors
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ---- */
 
 /* The number that docs/errors.md explains, as 3001. 0 for NULL. */
 MICA_API int mica_error_code(const mica_error* error);
@@ -74,8 +73,7 @@ MICA_API const mica_error* mica_error_cause(const mica_error* error);
 MICA_API const char* mica_error_text(const mica_error* error);
 MICA_API void mica_error_free(mica_error* error);
 
-/* ---- Tensors
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- Tensors ---- */
 
 /* Element types. Elements below 8 bits lie packed along the last axis, low bits first, each row padded to a whole byte.
  */
@@ -131,8 +129,7 @@ typedef struct mica_tensor {
 /* Bytes that a tensor spans; -1 when its rank or a dimension is negative or too large. */
 MICA_API int64_t mica_tensor_bytes(const mica_tensor* tensor);
 
-/* ---- Context: threads, processor, log, operators
- * --------------------------------------------------------------------------------- */
+/* ---- Context: threads, processor, log, operators ---- */
 
 typedef enum mica_log_level { MICA_LOG_ERROR, MICA_LOG_WARNING, MICA_LOG_INFO, MICA_LOG_DEBUG } mica_log_level;
 
@@ -164,8 +161,7 @@ MICA_API const char* mica_context_isa(const mica_context* context);
 /* The processor's name. */
 MICA_API const char* mica_context_processor(const mica_context* context);
 
-/* ---- Operators of the caller's
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Operators of the caller's ---- */
 
 /* An attribute of a node: a list of integers ('i') or of floats ('f'), or a text ('s'). */
 typedef struct mica_attribute {
@@ -216,9 +212,7 @@ MICA_API void* mica_op_allocate(mica_op_call* call, size_t output, int32_t rank,
 /* The attribute of this name, or NULL. */
 MICA_API const mica_attribute* mica_op_attribute(const mica_op_call* call, const char* name);
 
-/* ---- Models
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Models ---- */
 
 typedef struct mica_load_options {
   size_t size;
@@ -270,9 +264,7 @@ MICA_API size_t mica_model_metadata_count(const mica_model* model);
 MICA_API const char* mica_model_metadata_key(const mica_model* model, size_t index);
 MICA_API const char* mica_model_metadata(const mica_model* model, const char* key);
 
-/* ---- Sessions
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Sessions ---- */
 
 /* One stage has been computed. Texts and tensors are valid during the call. */
 typedef struct mica_stage_event {

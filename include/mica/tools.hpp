@@ -89,7 +89,8 @@ Machine describe_machine(const mica_context* context);
 // ---- Comparing ----
 
 struct CompareOptions {
-  double relative = 1e-4, absolute = 1e-6;  // differs: |a - b| > max(absolute, relative · max|a|); NaN against a number
+  // Differs: |a - b| > max(absolute, relative · max|a|); NaN against a number.
+  double relative = 1e-4, absolute = 1e-6;
   bool stages = true;
 };
 struct ValueError {

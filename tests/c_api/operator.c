@@ -1,4 +1,4 @@
-/* An operator of a stranger's, with mica.h alone: y = factor * x. `mica_operators` makes it known to the command line. */
+/* An operator of a stranger's, with mica.h alone: y = factor * x. `mica_operators` makes it known to the command. */
 #include <stdio.h>
 
 #include "mica/mica.h"

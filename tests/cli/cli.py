@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The command line from outside: words, formats, exit codes; and the C program with operators of its own.
 
-    cli.py MICA C_API OPERATORS [FOLDER]   MICA: the command; C_API: tests/c_api as a program; OPERATORS: its operators as a
-                                           library; FOLDER: examples/digits
+    cli.py MICA C_API OPERATORS [FOLDER]
+        MICA: the command; C_API: tests/c_api as a program; OPERATORS: its operators as a library; FOLDER: examples/digits
 
 Needs nothing but Python itself. The last line is `N passed, N failed`.
 """
@@ -23,7 +23,8 @@ failures, count = [], 0
 
 def mica(*words, code=0):
     done = subprocess.run([MICA, *map(str, words)], capture_output=True, text=True)
-    expect(done.returncode == code, f"mica {' '.join(map(str, words))}: exit {done.returncode}, expected {code}: {done.stderr[:300]}")
+    said = f"mica {' '.join(map(str, words))}: exit {done.returncode}, expected {code}: {done.stderr[:300]}"
+    expect(done.returncode == code, said)
     return done
 
 
@@ -58,7 +59,8 @@ def value_info(name, dims):
 
 
 def node(op, inputs, outputs, domain="", factor=None):
-    made = b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, op.lower()) + field(4, op)
+    made = b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs)
+    made += field(3, op.lower()) + field(4, op)
     if factor is not None:
         made += field(5, field(1, "factor") + field(2, factor) + field(20, 1))
     return made + (field(7, domain) if domain else b"")
@@ -82,7 +84,8 @@ def usage(place):
     mica("run", place / "nothing.onnx", code=3)
     (place / "bad.onnx").write_bytes(b"no model at all")
     mica("run", place / "bad.onnx", code=3)
-    mica("run", DIGITS, "--isa", "neon" if "avx" in mica("doctor", "--no-measure", "--format", "json").stdout else "avx512", code=4)
+    x86 = "sse2" in mica("doctor", "--no-measure", "--format", "json").stdout
+    mica("run", DIGITS, "--isa", "neon" if x86 else "avx512", code=4)
     expect("0 ok, 1 a check failed" in mica("--help").stdout, "help")
     expect(re.fullmatch(r"mica \d+\.\d+\.\d+\n", mica("--version").stdout), "version")
 
@@ -90,7 +93,8 @@ def usage(place):
 def run(place):
     done = mica("run", DIGITS, SEVEN)
     expect(done.stdout.splitlines()[0].split()[0] == "7", "the digit")
-    expect("pre-processing: gray to 8x8" in done.stderr and not mica("-q", "run", DIGITS, SEVEN).stderr, "talk on stderr, and none")
+    expect("pre-processing: gray to 8x8" in done.stderr, "talk on stderr")
+    expect(not mica("-q", "run", DIGITS, SEVEN).stderr, "no talk")
     top = json.loads(mica("run", DIGITS, SEVEN, "--format", "json").stdout)["top"]
     expect(top[0]["label"] == "7" and top[0]["score"] > 0.9, "top in JSON")
     mica("run", DIGITS, SEVEN, "--save", place / "out.npz")
@@ -99,19 +103,22 @@ def run(place):
     with zipfile.ZipFile(place / "packed.npz", "w", zipfile.ZIP_DEFLATED) as packed:
         header = b"{'descr': '>f8', 'fortran_order': True, 'shape': (1, 1, 8, 8), }"
         header += b" " * (64 - (len(header) + 11) % 64) + b"\n"
-        packed.writestr("image.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack(">64d", *range(64)))
+        start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+        packed.writestr("image.npy", start + struct.pack(">64d", *range(64)))
     mica("run", DIGITS, place / "packed.npz")
     mica("run", DIGITS, SEVEN, "--mean", "1,2,3", code=2)
     mica("run", DIGITS, SEVEN, "--fit", "crop", "--short-side", "7", code=2)
     (place / "labels.txt").write_text("".join(f"digit {i}\n" for i in range(10)))
-    expect(mica("run", DIGITS, SEVEN, "--labels", place / "labels.txt").stdout.startswith("digit 7  "), "labels of a file")
+    labelled = mica("run", DIGITS, SEVEN, "--labels", place / "labels.txt")
+    expect(labelled.stdout.startswith("digit 7  "), "labels of a file")
     expect("MICA4003" in mica("run", DIGITS, SEVEN, "--timeout-ms", "0.000001", code=3).stderr, "a deadline")
 
 
 def convert(place):
     out = place / "digits.mica"
     report = json.loads(mica("convert", DIGITS, "-o", out, "--format", "json").stdout)
-    expect(report["check"]["different"] is False and report["parameters"] > 10000 and report["file_bytes"] == out.stat().st_size, "the summary")
+    expect(report["check"]["different"] is False and report["parameters"] > 10000, "the summary")
+    expect(report["file_bytes"] == out.stat().st_size, "the size")
     expect([p.name for p in place.glob("digits.mica*")] == ["digits.mica"], "no temporary file stays")
     expect(mica("run", out, SEVEN).stdout.startswith("7  "), "the recipe and the labels are kept")
     mica("run", out, "--shape", "image=1x1x8x8", code=2)
@@ -124,15 +131,18 @@ def convert(place):
 
 def measure(place):
     out = place / "digits.mica"
-    report = json.loads(mica("bench", out, "--seconds", "0.05", "--layers", "--threads", "1", "--format", "json", "--trace", place / "trace.json").stdout)
+    words = ("--seconds", "0.05", "--layers", "--threads", "1", "--format", "json", "--trace", place / "trace.json")
+    report = json.loads(mica("bench", out, *words).stdout)
     words = "median_ms min_ms p90_ms load_ms first_ms peak_rss_mb arena_bytes runs threads isa".split()
     expect(all(word in report for word in words) and report["threads"] == 1, "the words of bench")
-    expect(all(set("name op kernel ms share gflops".split()) <= set(stage) for stage in report["stages"]) and report["stages"], "the words of stages")
-    expect(abs(sum(stage["share"] for stage in report["stages"]) - 1) < 1e-6, "shares")
-    expect(any(e["ph"] == "X" and e["dur"] > 0 for e in json.loads((place / "trace.json").read_text())["traceEvents"]), "a trace")
+    stages, words = report["stages"], set("name op kernel ms share gflops".split())
+    expect(stages and all(words <= set(stage) for stage in stages), "the words of stages")
+    expect(abs(sum(stage["share"] for stage in stages) - 1) < 1e-6, "shares")
+    events = json.loads((place / "trace.json").read_text())["traceEvents"]
+    expect(any(e["ph"] == "X" and e["dur"] > 0 for e in events), "a trace")
     expect(mica("bench", out, "--seconds", "0.01", "--format", "csv").stdout.startswith("median ms,"), "CSV")
     same = json.loads(mica("compare", f"{DIGITS}@reference", out, SEVEN, "--format", "json").stdout)
-    expect(same["different"] is False and same["stages_compared"] > 2 and "first" not in same, "equal models")
+    expect(not same["different"] and same["stages_compared"] > 2 and "first" not in same, "equal models")
 
 
 def planted(place):
@@ -151,7 +161,8 @@ def planted(place):
 
 def inspect(place):
     summary = json.loads(mica("inspect", DIGITS, "--format", "json").stdout)
-    expect(summary["inputs"][0]["name"] == "image" and summary["macs"] > 1000 and summary["operators"]["conv"] == 3, "the summary")
+    expect(summary["inputs"][0]["name"] == "image" and summary["operators"]["conv"] == 3, "the summary")
+    expect(summary["macs"] > 1000, "the arithmetic")
     expect("multiply-adds" in mica("inspect", DIGITS).stdout, "the summary as text")
     for stage in ("import", "graph", "plan", "bound"):
         for form in ("text", "json", "dot", "html"):
@@ -160,9 +171,11 @@ def inspect(place):
             expect(text.startswith(begin) and "conv" in text.lower(), f"inspect {stage} {form}")
             if form == "json":
                 drawn = json.loads(text)
-                expect(all(0 <= e["from"] < len(drawn["nodes"]) and 0 <= e["to"] < len(drawn["nodes"]) for e in drawn["edges"]), "edges join nodes")
+                nodes = range(len(drawn["nodes"]))
+                expect(all(e["from"] in nodes and e["to"] in nodes for e in drawn["edges"]), "edges join nodes")
             if form == "html":
-                expect("http" not in text.replace("http://www.w3.org/2000/svg", ""), "the page needs nothing from outside")
+                outside = text.replace("http://www.w3.org/2000/svg", "")
+                expect("http" not in outside, "the page needs nothing from outside")
     mica("inspect", DIGITS, "--stage", "graph", "--constants", "-o", place / "digits.txt")
     expect(mica("run", place / "digits.txt", SEVEN).stdout.startswith("7  "), "the text is a model too")
 
@@ -170,7 +183,8 @@ def inspect(place):
 def tables():
     ops = json.loads(mica("ops", "--format", "json").stdout)
     expect(len(ops["operators"]) > 100 and any(s["name"] == "Conv" for s in ops["spellings"]), "operators")
-    expect("strides" in mica("ops", "conv").stdout and "did you mean `conv`?" in mica("ops", "convv", code=2).stderr, "one operator")
+    expect("strides" in mica("ops", "conv").stdout, "one operator")
+    expect("did you mean `conv`?" in mica("ops", "convv", code=2).stderr, "the nearest operator")
     expect("| conv |" in mica("ops", "--format", "md").stdout and "rule" in mica("ops", "--rules").stdout, "tables")
     expect(json.loads(mica("doctor", "--format", "json").stdout)["peak_gflops_one"] > 0, "doctor")
 
