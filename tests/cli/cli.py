@@ -2,7 +2,8 @@
 """The command line from outside: words, formats, exit codes; and the C program with operators of its own.
 
     cli.py MICA C_API OPERATORS [FOLDER]
-        MICA: the command; C_API: tests/c_api as a program; OPERATORS: its operators as a library; FOLDER: examples/digits
+        MICA: the command; C_API: tests/c_api as a program; OPERATORS: its operators as a library;
+        FOLDER: examples/digits
 
 Needs nothing but Python itself. The last line is `N passed, N failed`.
 """
@@ -156,7 +157,8 @@ def planted(place):
     (place / "planted.onnx").write_bytes(data)
     done = mica("compare", f"{DIGITS}@reference", place / "planted.onnx", SEVEN, "--format", "json", code=1)
     report = json.loads(done.stdout)
-    expect(report["different"] and report["first"]["op"] == "conv", f"the first stage that differs: {done.stdout[-400:]}")
+    named = report["different"] and report["first"]["op"] == "conv"
+    expect(named, f"the first stage that differs: {done.stdout[-400:]}")
 
 
 def inspect(place):
@@ -167,7 +169,8 @@ def inspect(place):
     for stage in ("import", "graph", "plan", "bound"):
         for form in ("text", "json", "dot", "html"):
             text = mica("inspect", DIGITS, "--stage", stage, "--format", form).stdout
-            begin = {"text": ("graph", "function", "metadata"), "json": "{", "dot": "digraph", "html": "<!doctype html>"}[form]
+            text_begin = ("graph", "function", "metadata")
+            begin = {"text": text_begin, "json": "{", "dot": "digraph", "html": "<!doctype"}[form]
             expect(text.startswith(begin) and "conv" in text.lower(), f"inspect {stage} {form}")
             if form == "json":
                 drawn = json.loads(text)
