@@ -84,6 +84,14 @@ if(TARGET mica)
   add_test(NAME model_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/model_suite --mica $<TARGET_FILE:mica>)
 endif()
+# accuracy: right answers over labelled data, beside ONNX Runtime's.
+if(TARGET mica_tools)
+  add_executable(run_samples tests/samples/main.cc)
+  target_link_libraries(run_samples PRIVATE mica_tools mica_flags)
+  set_target_properties(run_samples PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME accuracy COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/accuracy --runner $<TARGET_FILE:run_samples>)
+endif()
 # Tests that hold a document against the code.
 set_source_files_properties(src/plan/format.test.cc src/convert/write.test.cc PROPERTIES COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 
