@@ -54,6 +54,16 @@ endif()
 
 if(TARGET mica AND TARGET mica_shared AND Python3_FOUND AND NOT MICA_SANITIZE)
   add_test(NAME install COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/install.py ${CMAKE_BINARY_DIR})
+  # Operators of a stranger's: at run time against the install tree, and built in as the document says, in a build tree of their own.
+  add_executable(stranger_convert tests/stranger/convert.cc tests/stranger/operators.c)
+  target_link_libraries(stranger_convert PRIVATE mica_tools)
+  set_target_properties(stranger_convert PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME operator_at_run_time COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/stranger/run_time.py ${CMAKE_BINARY_DIR})
+  if(NOT MICA_EXTRA_OPS AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT MICA_KERNEL_ISAS)
+    add_test(NAME operator_built_in COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/stranger/document.py
+      ${CMAKE_BINARY_DIR}/stranger)
+    set_tests_properties(operator_built_in PROPERTIES TIMEOUT 1800 RUN_SERIAL ON)
+  endif()
 endif()
 # A C program and a library of operators that know mica.h alone; the command line from outside.
 add_executable(c_api tests/c_api/main.c tests/c_api/operator.c)
