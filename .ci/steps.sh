@@ -65,6 +65,14 @@ preset() {
   BUILD=build-$1 ./test
 }
 
+# The one binary on a processor that has nothing beyond SSE2: it must start, choose its kernels and give the right answer.
+plain_x86_64() {
+  local plain=(qemu-x86_64 -cpu qemu64)
+  "${plain[@]}" build/test_kernels --gtest_filter='*Simd*:*Gemm*'
+  "${plain[@]}" build/mica run examples/digits/digits.onnx examples/digits/7.png | tee "$logs/plain-x86-64.answer"
+  grep -qE '^7 ' "$logs/plain-x86-64.answer"
+}
+
 # The numbers that outlive the run: stdout of `figures` is JSON.
 figures() {
   python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'
