@@ -94,6 +94,10 @@ if(TARGET mica)
   add_test(NAME model_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/model_suite --mica $<TARGET_FILE:mica>)
 endif()
+# threads: every thread count gives the same bits.
+if(TARGET mica AND Python3_FOUND)
+  add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/threads --mica $<TARGET_FILE:mica>)
+endif()
 # accuracy: right answers over labelled data, beside ONNX Runtime's.
 if(TARGET mica_tools)
   add_executable(run_samples tests/samples/main.cc)
