@@ -24,14 +24,18 @@ class SegmentBinder;
 // What one stage's hook sees.
 class StageScope final : public BindScope {
  public:
-  StageScope(SegmentBinder& owner, const Stage& stage, uint32_t index) : owner_(owner), stage_(stage), index_(index) {}
+  StageScope(SegmentBinder& owner, const Stage& stage, uint32_t index, BoundOperandLists& lists)
+      : bound(lists.bound), places(lists.places), owner_(owner), stage_(stage), index_(index) {
+    bound.clear();
+    places.clear();
+  }
   Result<void*> memory(size_t bytes) override;
   Result<const void*> packed(int input, const PackRequest& request) override;
   Result<int> temporary(size_t bytes) override;
   Status add(const StepSpec& step) override;
 
-  Vector<BoundOperand> bound;      // inputs, then outputs
-  Vector<Place> places;            // the same order, then temporaries
+  Vector<BoundOperand>& bound;     // inputs, then outputs
+  Vector<Place>& places;           // the same order, then temporaries
   size_t input_count = 0;
 
  private:
@@ -42,16 +46,21 @@ class StageScope final : public BindScope {
 
 class SegmentBinder {
  public:
-  SegmentBinder(const BindContext& context, const SegmentRequest& request, BoundSegment& segment)
-      : context_(context), plan_(*context.plan), request_(request), function_(plan_.functions[request.function]),
-        segment_(segment), types_(plan_, request.function, segment.memory) {}
+  SegmentBinder(const BindContext& context, const SegmentRequest& request, BoundSegment& segment, BindScratch& scratch)
+      : scratch_(scratch), context_(context), plan_(*context.plan), request_(request), function_(plan_.functions[request.function]),
+        segment_(segment), types_(plan_, request.function, segment.memory) {
+    types_.swap_storage(scratch_.types);
+    temporaries_.clear();
+  }
+  ~SegmentBinder() { types_.swap_storage(scratch_.types); }
+  bool planned() const { return planned_; }
 
   Result<bool> run() {   // false: stalled
     MICA_TRY(bool moved, infer());
     if (!moved) return false;
     MICA_TRY_STATUS(find_live_out());
-    MICA_TRY(placement_, place_values(function_, types_, {segment_.first_stage, segment_.end_stage, segment_.live_out,
-                                                          context_.views, context_.in_place, context_.compose}));
+    MICA_TRY_STATUS(place_values(function_, types_, {segment_.first_stage, segment_.end_stage, segment_.live_out,
+                                                          context_.views, context_.in_place, context_.compose}, placement_));
     for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s)
       if (!placement_.skipped[s - segment_.first_stage]) MICA_TRY_STATUS(bind_stage(s));
     MICA_TRY_STATUS(copy_known_outputs());
@@ -88,14 +97,16 @@ class SegmentBinder {
     return static_cast<T*>(place);
   }
 
+  BindScratch& scratch_;
   const BindContext& context_;
   const Plan& plan_;
   const SegmentRequest& request_;
   const PlanFunction& function_;
   BoundSegment& segment_;
   FunctionTypes types_;
-  Placement placement_;
-  Vector<MemoryBlock> temporaries_;
+  Placement& placement_ = scratch_.placement;
+  Vector<MemoryBlock>& temporaries_ = scratch_.temporaries;
+  bool planned_ = false;
 };
 
 Result<void*> StageScope::memory(size_t bytes) {
@@ -141,7 +152,9 @@ Result<bool> SegmentBinder::infer() {
 }
 
 Status SegmentBinder::find_live_out() {
-  Vector<bool> made, wanted;
+  Vector<bool>&made = scratch_.made, &wanted = scratch_.wanted;
+  made.clear();
+  wanted.clear();
   MICA_TRY_STATUS(made.resize(function_.values.size()));
   MICA_TRY_STATUS(wanted.resize(function_.values.size()));
   for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s)
@@ -258,10 +271,11 @@ bool wants_channels_last(const Stage& stage, const StageScope& scope, size_t i) 
 
 // Kernels that do not take an operand's order or pitch may take a dense copy of it.
 Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const StageScope& first) {
-  StageScope scope(*this, stage, s);
+  StageScope scope(*this, stage, s, scratch_.second);
   MICA_TRY_STATUS(gather_operands(stage, scope));
   bool any = false;
-  Vector<std::pair<size_t, TensorView>> results;   // outputs to be copied back
+  auto& results = scratch_.results;   // outputs to be copied back
+  results.clear();
   const size_t steps = segment_.steps.size();
   for (size_t i = 0; i < scope.bound.size(); ++i) {
     BoundOperand& operand = scope.bound[i];
@@ -322,7 +336,7 @@ Result<bool> SegmentBinder::bind_composition(const Stage& stage, uint32_t s, con
 
 Status SegmentBinder::bind_stage(uint32_t s) {
   const Stage& stage = function_.stages[s];
-  StageScope scope(*this, stage, s);
+  StageScope scope(*this, stage, s, scratch_.first);
   MICA_TRY_STATUS(gather_operands(stage, scope));
   if (stage.op->compose && !context_.reference_only) {
     MICA_TRY(bool composed, bind_composition(stage, s, scope));
@@ -391,8 +405,16 @@ Status SegmentBinder::copy_known_outputs() {
   return {};
 }
 
+// Blocks as they were planned for the bounds hold those of any smaller numbers, when they live as long.
+bool fit_as_planned(std::span<const MemoryBlock> blocks, std::span<const MemoryBlock> planned) {
+  return std::ranges::equal(blocks, planned, [](const MemoryBlock& block, const MemoryBlock& plan) {
+    return block.bytes <= plan.bytes && block.first == plan.first && block.last == plan.last;
+  });
+}
+
 Status SegmentBinder::lay_out() {
-  Vector<MemoryBlock> blocks;
+  Vector<MemoryBlock>& blocks = scratch_.blocks;
+  blocks.clear();
   for (const Block& block : placement_.blocks) {
     MICA_CHECK(block.bytes >= 0, kBadShape, "a tensor is larger than the address space");
     MemoryBlock memory;
@@ -402,8 +424,17 @@ Status SegmentBinder::lay_out() {
     MICA_TRY_STATUS(blocks.push_back(memory));
   }
   for (const MemoryBlock& block : temporaries_) MICA_TRY_STATUS(blocks.push_back(block));
-  MICA_TRY(segment_.arena_bytes, plan_memory(blocks));
-  segment_.arena_bound = live_bound(blocks);
+  if (request_.again && fit_as_planned(blocks, segment_.blocks)) {
+    for (size_t i = 0; i < blocks.size(); ++i) blocks[i].offset = segment_.blocks[i].offset;
+  } else {
+    planned_ = true;
+    MICA_TRY(const size_t arena, plan_memory(blocks));
+    segment_.arena_bytes = request_.again ? std::max(segment_.arena_bytes, arena) : arena;
+    if (!request_.again) {   // the plan for the bounds stays: most numbers fit it
+      segment_.arena_bound = live_bound(blocks);
+      MICA_TRY_STATUS(segment_.blocks.assign(blocks));
+    }
+  }
   const auto resolve = [&](Place& place) {
     if (place.base < kBlockPlace) return;
     const size_t index = place.base >= kTemporary ? placement_.blocks.size() + (place.base - kTemporary) : place.base - kBlockPlace;
@@ -435,15 +466,34 @@ Result<bool> SegmentBinder::fill_values() {
 
 }  // namespace
 
-Result<SegmentResult> bind_segment(const BindContext& context, const SegmentRequest& request) {
-  void* place = allocate(sizeof(BoundSegment));
-  if (!place) return out_of_memory();
-  auto* segment = new (place) BoundSegment();
-  Result<bool> done = SegmentBinder(context, request, *segment).run();
-  if (done.ok() && *done) return SegmentResult{segment, false};
-  destroy_segment(segment);
+namespace {
+
+// Empties a segment and keeps its memory and the plan of its arena.
+void begin_again(BoundSegment& segment) {
+  segment.steps.clear();
+  segment.live_out.clear();
+  segment.memory.reset();
+  segment.scratch_bytes = 0;
+  segment.max_operands = 0;
+}
+
+}  // namespace
+
+Result<SegmentResult> bind_segment(const BindContext& context, const SegmentRequest& request, BindScratch& scratch) {
+  BoundSegment* segment = request.again;
+  if (segment) {
+    begin_again(*segment);
+  } else {
+    void* place = allocate(sizeof(BoundSegment));
+    if (!place) return out_of_memory();
+    segment = new (place) BoundSegment();
+  }
+  SegmentBinder binder(context, request, *segment, scratch);
+  Result<bool> done = binder.run();
+  if (done.ok() && *done) return SegmentResult{segment, binder.planned(), false};
+  if (!request.again) destroy_segment(segment);
   if (!done.ok()) return done.take_error();
-  return SegmentResult{nullptr, true};
+  return SegmentResult{nullptr, false, true};
 }
 
 void destroy_segment(BoundSegment* segment) {

@@ -16,6 +16,21 @@ class PackCache {
   ~PackCache() = default;
 };
 
+struct BoundOperandLists {
+  Vector<BoundOperand> bound;
+  Vector<Place> places;
+};
+
+// Memory that binding works in and that the next binding uses again.
+struct BindScratch {
+  Vector<InferValue> types;
+  Placement placement;
+  Vector<MemoryBlock> temporaries, blocks;
+  Vector<bool> made, wanted;
+  BoundOperandLists first, second;   // of a stage as it stands, and with dense copies
+  Vector<std::pair<size_t, TensorView>> results;
+};
+
 struct BindContext {
   const Plan* plan = nullptr;
   const Machine* machine = nullptr;
@@ -41,13 +56,17 @@ struct SegmentRequest {
   SegmentMode mode = SegmentMode::kShapes;
   // By value of the function: type (fixed shape), and contents for kContents; not present where not available yet.
   std::span<const InferValue> live;
+  // A segment to be bound again in its own memory: bounded dimensions have other numbers now. Its arena stays as it was planned
+  // when all blocks fit.
+  BoundSegment* again = nullptr;
 };
 
 struct SegmentResult {
   BoundSegment* segment = nullptr;   // owned by the caller (release with destroy_segment); null when `stalled`
+  bool planned = true;               // the arena was planned anew
   bool stalled = false;              // the mode is not enough for the first stage: ask again with the next one
 };
-Result<SegmentResult> bind_segment(const BindContext& context, const SegmentRequest& request);
+Result<SegmentResult> bind_segment(const BindContext& context, const SegmentRequest& request, BindScratch& scratch);
 void destroy_segment(BoundSegment* segment);
 
 }  // namespace mica

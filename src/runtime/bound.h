@@ -4,6 +4,7 @@
 // next is bound when that shape is known. Segments are kept by the shapes (and contents, where those steer shapes) of what they read.
 #pragma once
 #include "base/vector.h"
+#include "plan/memory.h"
 #include "plan/plan.h"
 #include "step/run.h"
 
@@ -62,11 +63,13 @@ class Pool {
   Pool& operator=(Pool&&) = default;
   ~Pool();
   void* take(size_t bytes, size_t align = 16);   // null when memory is short
+  void reset();                                  // what was taken is free again; blocks stay
   size_t bytes() const { return total_; }
 
  private:
   struct Block { char* data; size_t size, used; };
   Vector<Block> blocks_;
+  size_t current_ = 0;   // those behind it are empty
   size_t total_ = 0;
 };
 
@@ -81,7 +84,9 @@ struct BoundSegment {
   uint32_t max_operands = 0;
   bool ends_function = false;
   uint64_t last_use = 0;
-  Vector<int64_t> key;
+  Vector<int64_t> key;               // what it was bound for; bounded dimensions as such
+  Vector<int64_t> bounded;           // and the numbers that those have now
+  Vector<MemoryBlock> blocks;        // as the arena was planned
   Pool memory;                       // arguments, small constants, names
 };
 

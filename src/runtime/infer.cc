@@ -34,6 +34,7 @@ Result<const TensorView*> constant_view(const PlanConstant& constant, Pool& pool
 }
 
 Status FunctionTypes::begin() {
+  values_.clear();
   MICA_TRY_STATUS(values_.resize(function_.values.size()));
   for (size_t v = 0; v < values_.size(); ++v) {
     const PlanValue& planned = function_.values[v];

@@ -11,6 +11,8 @@ class FunctionTypes {
  public:
   FunctionTypes(const Plan& plan, uint32_t function, Pool& pool)
       : plan_(plan), function_(plan.functions[function]), pool_(pool), depth_(0), symbols_(own_symbols_) {}
+  // Memory to work in, of earlier times; given back by another call.
+  void swap_storage(Vector<InferValue>& storage) { values_.swap(storage); }
   // Constants get their contents; everything else is unknown.
   Status begin();
   InferValue& value(uint32_t v) { return values_[v]; }

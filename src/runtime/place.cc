@@ -22,15 +22,15 @@ class ViewScope final : public RunScope {
 
 class Placer {
  public:
-  Placer(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options)
-      : function_(function), types_(types), options_(options) {}
-  Result<Placement> run() {
+  Placer(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options, Placement& out)
+      : function_(function), types_(types), options_(options), out_(out) {}
+  Status run() {
     MICA_TRY_STATUS(prepare());
     if (options_.compose)
       for (uint32_t s = options_.end_stage; s-- > options_.first_stage;) MICA_TRY_STATUS(compose(s));
     for (uint32_t s = options_.first_stage; s < options_.end_stage; ++s) MICA_TRY_STATUS(place_stage(s));
     for (size_t v = 0; v < out_.values.size(); ++v) finish_lifetime(static_cast<uint32_t>(v));
-    return std::move(out_);
+    return {};
   }
 
  private:
@@ -265,9 +265,9 @@ class Placer {
   const PlanFunction& function_;
   const FunctionTypes& types_;
   const PlaceOptions& options_;
-  Placement out_;
-  Vector<uint32_t> last_use_, uses_, producer_;
-  Vector<bool> wanted_;
+  Placement& out_;
+  Vector<uint32_t>&last_use_ = out_.last_use, &uses_ = out_.uses, &producer_ = out_.producer;
+  Vector<bool>& wanted_ = out_.wanted;
 };
 
 }  // namespace
@@ -311,8 +311,19 @@ int64_t extent_bytes(const TensorView& view) {
   return last;
 }
 
-Result<Placement> place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options) {
-  return Placer(function, types, options).run();
+void Placement::clear() {
+  values.clear();
+  blocks.clear();
+  skipped.clear();
+  last_use.clear();
+  uses.clear();
+  producer.clear();
+  wanted.clear();
+}
+
+Status place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options, Placement& out) {
+  out.clear();
+  return Placer(function, types, options, out).run();
 }
 
 }  // namespace mica

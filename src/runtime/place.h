@@ -31,12 +31,15 @@ struct PlaceOptions {
 };
 
 struct Placement {
+  void clear();                   // keeps the memory
   Vector<Placed> values;
   Vector<Block> blocks;
   Vector<bool> skipped;           // by stage - first_stage: all outputs known or views: nothing to run
+  Vector<uint32_t> last_use, uses, producer;   // what placing works with, by value
+  Vector<bool> wanted;
 };
 
-Result<Placement> place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options);
+Status place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options, Placement& out);
 
 // Input `i` of a composing stage (OpDef::compose) as a part of `whole`; `part.data` is relative to a null base. `sizes`: a view of
 // each input with its dims.

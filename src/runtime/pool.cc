@@ -9,15 +9,23 @@ Pool::~Pool() {
   for (Block& block : blocks_) deallocate(block.data);
 }
 
+void Pool::reset() {
+  for (Block& block : blocks_) {
+    std::memset(block.data, 0, block.used);
+    block.used = 0;
+  }
+  current_ = 0;
+}
+
 void* Pool::take(size_t bytes, size_t align) {
   constexpr size_t kBlock = 32 << 10;
   if (bytes > static_cast<size_t>(PTRDIFF_MAX) / 2) return nullptr;
-  if (!blocks_.empty()) {
-    Block& last = blocks_.back();
-    const size_t at = round_up(last.used, align);
-    if (at + bytes <= last.size) {
-      last.used = at + bytes;
-      return last.data + at;
+  for (; current_ < blocks_.size(); ++current_) {
+    Block& block = blocks_[current_];
+    const size_t at = round_up(block.used, align);
+    if (at + bytes <= block.size) {
+      block.used = at + bytes;
+      return block.data + at;
     }
   }
   const size_t size = std::max(kBlock, round_up(bytes, kCacheLine));
@@ -28,6 +36,7 @@ void* Pool::take(size_t bytes, size_t align) {
     deallocate(data);
     return nullptr;
   }
+  current_ = blocks_.size() - 1;
   total_ += size;
   return data;
 }

@@ -86,16 +86,27 @@ Result<Runner::Site*> Runner::site(uint32_t function, uint32_t first_stage) {
     for (uint32_t v : plan.stages[s].outputs)
       if (v != kNoIndex) seen[v] = true;
   }
+  for (uint32_t v : made->live_in)
+    if (plan.values[v].type.is_tensor() && plan.values[v].type.shape.known())
+      for (Dim d : plan.values[v].type.shape.span()) made->bounded = made->bounded || model_.plan().dims.depends_on(d, SymbolKind::kBounded);
   return made;
 }
 
+// Bounded dimensions count as such where the memory can be planned at their bounds.
 Status Runner::make_key(const Frame& frame, const Site& site, Vector<int64_t>& key) {
-  const PlanFunction& plan = model_.plan().functions[site.function];
+  const Plan& whole = model_.plan();
+  const PlanFunction& plan = whole.functions[site.function];
   key.clear();
+  bounded_.clear();
   for (uint32_t v : site.live_in) {
     if (!plan.values[v].type.is_tensor()) continue;
+    const Shape& planned = plan.values[v].type.shape;
     MICA_TRY_STATUS(key.push_back(frame.views[v].rank));
-    MICA_TRY_STATUS(key.append(frame.views[v].shape()));
+    for (int i = 0; i < frame.views[v].rank; ++i) {
+      const bool open = site.bounded && site.mode == SegmentMode::kShapes && planned.known() && whole.dims.depends_on(planned[i], SymbolKind::kBounded);
+      MICA_TRY_STATUS(key.push_back(open ? planned[i].raw() : frame.views[v].dim(i)));
+      if (open) MICA_TRY_STATUS(bounded_.push_back(frame.views[v].dim(i)));
+    }
   }
   if (site.mode != SegmentMode::kContents) return {};
   for (uint32_t v : plan.stages[site.first_stage].inputs) {
@@ -117,7 +128,11 @@ Result<BoundSegment*> Runner::segment_for(Frame& frame, Site& site) {
   for (;;) {
     MICA_TRY_STATUS(make_key(frame, site, key_));
     for (BoundSegment* segment : site.segments)
-      if (std::ranges::equal(segment->key, key_)) { segment->last_use = ++clock_; return segment; }
+      if (std::ranges::equal(segment->key, key_)) {
+        if (!std::ranges::equal(segment->bounded, bounded_)) MICA_TRY_STATUS(refresh(frame, site, *segment));
+        segment->last_use = ++clock_;
+        return segment;
+      }
     MICA_TRY(BoundSegment* segment, bind(frame, site));
     if (segment) return segment;
     // The mode is not enough here: the next one, for good (segments of other modes would never be found again).
@@ -128,19 +143,7 @@ Result<BoundSegment*> Runner::segment_for(Frame& frame, Site& site) {
   }
 }
 
-Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
-  const PlanFunction& plan = model_.plan().functions[site.function];
-  Vector<InferValue> live;
-  MICA_TRY_STATUS(live.resize(plan.values.size()));
-  for (uint32_t v : site.live_in) {
-    live[v].present = true;
-    live[v].type = plan.values[v].type;
-    live[v].type.shape = live[v].type.is_tensor() ? frame.views[v].to_shape() : Shape();   // not the plan's symbols
-  }
-  if (site.mode == SegmentMode::kContents)
-    for (uint32_t v : plan.stages[site.first_stage].inputs)
-      if (v != kNoIndex && live[v].present && live[v].type.is_tensor() && frame.views[v].count() <= kMaxKnownElements)
-        live[v].constant = &frame.views[v];
+BindContext Runner::bind_context() const {
   BindContext context;
   context.plan = &model_.plan();
   context.machine = &model_.context().machine;
@@ -153,11 +156,73 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
   context.compose = options_.compose;
   context.find_run = find_built_in_run;
   context.self = &model_.context();
-  MICA_TRY(SegmentResult result, bind_segment(context, {site.function, site.first_stage, site.mode, live}));
+  return context;
+}
+
+// The numbers of all symbols that the operands tell, and bounded ones at their bounds. False when there is one without.
+Result<bool> Runner::set_bounds(const Frame& frame, const Site& site) {
+  const Plan& plan = model_.plan();
+  symbols_.clear();
+  MICA_TRY_STATUS(symbols_.resize(plan.dims.symbols()));
+  std::ranges::fill(symbols_, -1);
+  for (uint32_t v : site.live_in) {
+    const Type& type = plan.functions[site.function].values[v].type;
+    if (!type.is_tensor() || !type.shape.known()) continue;
+    for (int i = 0; i < type.shape.rank; ++i)
+      if (!plan.dims.solve(type.shape[i], frame.views[v].dim(i), symbols_)) return false;
+  }
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    const SymbolInfo& info = plan.dims.symbol_info(i);
+    if (info.kind == SymbolKind::kBounded && info.bound < INT64_MAX) symbols_[i] = info.bound;
+  }
+  return true;
+}
+
+// What is known of each value before the site's first stage.
+Status Runner::describe(const Frame& frame, const Site& site, bool at_bounds) {
+  const Plan& whole = model_.plan();
+  const PlanFunction& plan = whole.functions[site.function];
+  live_.clear();
+  MICA_TRY_STATUS(live_.resize(plan.values.size()));
+  for (uint32_t v : site.live_in) {
+    InferValue& known = live_[v];
+    known.present = true;
+    known.type = plan.values[v].type;
+    if (!known.type.is_tensor()) { known.type.shape = Shape(); continue; }
+    const Shape planned = known.type.shape;
+    known.type.shape = frame.views[v].to_shape();   // not the plan's symbols
+    for (int i = 0; at_bounds && planned.known() && i < planned.rank; ++i) {
+      if (!whole.dims.depends_on(planned[i], SymbolKind::kBounded)) continue;
+      const int64_t bound = whole.dims.evaluate(planned[i], symbols_);
+      if (bound >= frame.views[v].dim(i)) known.type.shape[i] = bound;
+    }
+  }
+  return {};
+}
+
+Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
+  const PlanFunction& plan = model_.plan().functions[site.function];
+  const BindContext context = bind_context();
+  bool at_bounds = false;
+  if (!bounded_.empty()) {
+    MICA_TRY(at_bounds, set_bounds(frame, site));
+  }
+  MICA_TRY_STATUS(describe(frame, site, at_bounds));
+  if (site.mode == SegmentMode::kContents)
+    for (uint32_t v : plan.stages[site.first_stage].inputs)
+      if (v != kNoIndex && live_[v].present && live_[v].type.is_tensor() && frame.views[v].count() <= kMaxKnownElements)
+        live_[v].constant = &frame.views[v];
+  MICA_TRY(SegmentResult result, bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_));
   if (result.stalled) return static_cast<BoundSegment*>(nullptr);
   ++binds_;
   result.segment->last_use = ++clock_;
   Status status = result.segment->key.assign(key_);
+  if (status.ok() && at_bounds) {   // all memory that any run may need, before the first
+    status = reserve(frame, *result.segment);
+    if (status.ok()) status = refresh(frame, site, *result.segment);
+  } else if (status.ok()) {
+    status = result.segment->bounded.assign(bounded_);
+  }
   if (status.ok() && static_cast<int>(site.segments.size()) >= options_.cached_segments) {
     auto oldest = std::ranges::min_element(site.segments, {}, &BoundSegment::last_use);
     destroy_segment(*oldest);
@@ -172,33 +237,51 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
   return result.segment;
 }
 
+// Other numbers of bounded dimensions: strides, sizes and arguments anew, in the memory that the segment has.
+Status Runner::refresh(Frame& frame, Site& site, BoundSegment& segment) {
+  ++refreshes_;
+  segment.bounded.clear();   // fits nothing until it is done
+  MICA_TRY_STATUS(describe(frame, site, false));
+  SegmentRequest request{site.function, site.first_stage, site.mode, live_};
+  request.again = &segment;
+  MICA_TRY(const SegmentResult result, bind_segment(bind_context(), request, bind_scratch_));
+  MICA_CHECK(!result.stalled, kInternal, "a stage cannot be bound again");
+  return segment.bounded.assign(bounded_);
+}
+
 // Memory for a segment: arena, scratch, and slots of what it leaves behind.
-Status Runner::ready(Frame& frame, const BoundSegment& segment) {
+Status Runner::reserve(Frame& frame, const BoundSegment& segment) {
   const auto grow = [&](Buffer& buffer, size_t bytes) -> Status {
     if (bytes <= buffer.size()) return {};
     MICA_TRY_STATUS(charge(bytes - buffer.size()));
     return buffer.ensure(bytes);
   };
   MICA_TRY_STATUS(grow(frame.arena, segment.arena_bytes));
-  frame.bases[kBaseArena] = frame.arena.data();
   for (uint32_t v : segment.live_out) {
     const BoundValue& value = segment.values[v];
-    if (value.object || value.dynamic) continue;
-    frame.views[v] = value.view;
-    const TensorView& given = frame.given[v];
-    if (given.data) {
-      MICA_CHECK(given.dtype == value.view.dtype && std::ranges::equal(given.shape(), value.view.shape()), kBadShape,
-                 "the memory given for an output has another type or shape than the result");
-      frame.bases[kBaseFirstSlot + v] = given.data;
-    } else {
-      MICA_TRY_STATUS(grow(frame.slots[v], static_cast<size_t>(dense_bytes(value.view.dtype, value.view.shape()))));
-      frame.bases[kBaseFirstSlot + v] = frame.slots[v].data();
-    }
-    frame.views[v].data = frame.bases[kBaseFirstSlot + v];
+    if (value.object || value.dynamic || frame.given[v].data) continue;
+    MICA_TRY_STATUS(grow(frame.slots[v], static_cast<size_t>(dense_bytes(value.view.dtype, value.view.shape()))));
   }
   const int workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
   MICA_TRY_STATUS(grow(scratch_, segment.scratch_bytes * static_cast<size_t>(workers)));
   if (operands_.size() < segment.max_operands) MICA_TRY_STATUS(operands_.resize(segment.max_operands));
+  return {};
+}
+
+// Reserves, and says where everything stands.
+Status Runner::ready(Frame& frame, const BoundSegment& segment) {
+  MICA_TRY_STATUS(reserve(frame, segment));
+  frame.bases[kBaseArena] = frame.arena.data();
+  for (uint32_t v : segment.live_out) {
+    const BoundValue& value = segment.values[v];
+    if (value.object || value.dynamic) continue;
+    const TensorView& given = frame.given[v];
+    if (given.data)
+      MICA_CHECK(given.dtype == value.view.dtype && std::ranges::equal(given.shape(), value.view.shape()), kBadShape,
+                 "the memory given for an output has another type or shape than the result");
+    frame.views[v] = value.view;
+    frame.views[v].data = frame.bases[kBaseFirstSlot + v] = given.data ? given.data : frame.slots[v].data();
+  }
   return {};
 }
 

@@ -50,6 +50,8 @@ class Runner {
   size_t arena_bytes() const { return arena_bytes_; }
   size_t arena_bound() const { return arena_bound_; }
   uint64_t binds() const { return binds_; }    // segments bound so far
+  // How often a bounded dimension got another number: the same segment, in the memory planned at its bounds.
+  uint64_t refreshes() const { return refreshes_; }
   // The bound segments of the main function for the shapes last used; for inspection.
   const BoundSegment* last_segment() const { return last_segment_; }
 
@@ -58,6 +60,7 @@ class Runner {
   struct Site {   // a place where segments of a function begin
     uint32_t function = 0, first_stage = 0;
     SegmentMode mode = SegmentMode::kShapes;
+    bool bounded = false;   // bounded dimensions are among the operands'
     Vector<uint32_t> live_in;
     Vector<BoundSegment*> segments;
   };
@@ -65,6 +68,11 @@ class Runner {
   Result<BoundSegment*> segment_for(Frame& frame, Site& site);
   Status make_key(const Frame& frame, const Site& site, Vector<int64_t>& key);
   Result<BoundSegment*> bind(Frame& frame, Site& site);
+  BindContext bind_context() const;
+  Status describe(const Frame& frame, const Site& site, bool at_bounds);
+  Result<bool> set_bounds(const Frame& frame, const Site& site);
+  Status refresh(Frame& frame, Site& site, BoundSegment& segment);
+  Status reserve(Frame& frame, const BoundSegment& segment);
   Status ready(Frame& frame, const BoundSegment& segment);
   Status run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control);
   void launch(const BoundStep& step, void* const* operands);
@@ -79,14 +87,17 @@ class Runner {
   Vector<Frame*> frames_;           // by depth, one per function used there
   Vector<int> frame_depths_;
   Vector<void*> operands_;
-  Vector<int64_t> key_;
+  Vector<int64_t> key_, bounded_;   // as BoundSegment's
+  Vector<int64_t> symbols_;         // numbers with which bounded dimensions are at their bounds
+  Vector<InferValue> live_;
+  BindScratch bind_scratch_;
   Buffer scratch_;
   ReusablePool temporary_;          // of one reference call
   ReusablePool text_;               // string elements of one run
   StageFn stage_fn_ = nullptr;
   void* stage_user_ = nullptr;
   size_t arena_bytes_ = 0, arena_bound_ = 0, held_ = 0;
-  uint64_t binds_ = 0, clock_ = 0;
+  uint64_t binds_ = 0, refreshes_ = 0, clock_ = 0;
   const BoundSegment* last_segment_ = nullptr;
 };
 

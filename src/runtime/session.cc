@@ -112,6 +112,11 @@ Status Session::check_inputs() {
     MICA_CHECK(given_[i] || is_state, kState, "input `{}` has not been set", model_.plan().name(model_.plan().inputs[i].name));
     if (input_type(i).is_tensor()) MICA_TRY_STATUS(bind_symbols(i, frame_->views[main().inputs[i]]));
   }
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    const SymbolInfo& info = model_.plan().dims.symbol_info(i);
+    MICA_CHECK(info.kind != SymbolKind::kBounded || symbols_[i] <= info.bound, kBadShape, "dimension `{}` is {}, beyond its bound of {}",
+               info.name.view(), symbols_[i], info.bound);
+  }
   for (uint32_t k = 0; k < main().outputs.size(); ++k) {   // the caller's memory, where the value is not an operand itself
     const uint32_t v = main().outputs[k];
     if (main().values[v].kind == ValueKind::kFrame) frame_->given[v] = caller_out_[k];
