@@ -59,10 +59,10 @@ stripped_size() {
   size -t "$copy" | awk 'END { printf "runtime library, stripped: %d bytes of code and constants, %d of data\n", $1, $2 + $3 }'
 }
 
-# Builds a preset and runs its tests.
+# Builds a preset and runs its tests, or those whose names match.
 preset() {
   cmake --preset "$1"
-  BUILD=build-$1 ./test
+  BUILD=build-$1 ./test "${2:-.}"
 }
 
 # The one binary on a processor that has nothing beyond SSE2: it must start, choose its kernels and give the right answer.
