@@ -44,8 +44,9 @@ class Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
         return name
 
-    def conv(self, value, channels, kernel=1, stride=1, groups=1, gain=2.0, pad=None):
-        """channels: (in, out). The weights' variance is gain / fan-in: 2 before a rectifier, 1 without."""
+    def conv(self, value, channels, kernel=1, **options):
+        """channels: (in, out). The weights' variance is gain / fan-in: 2 before a rectifier, 1 without. Options: stride, groups, gain, pad."""
+        stride, groups, gain, pad = (options.get(k, d) for k, d in (("stride", 1), ("groups", 1), ("gain", 2.0), ("pad", None)))
         fan_in = channels[0] // groups * kernel * kernel
         weight = self.normal((channels[1], channels[0] // groups, kernel, kernel), np.sqrt(gain / fan_in))
         pad = kernel // 2 if pad is None else pad
@@ -75,7 +76,7 @@ def mobilenet_v2():
     def relu6(value):
         return g.add("Clip", value, g.number(0), g.number(6))
 
-    value, width = relu6(g.conv("image", (3, 32), 3, 2)), 32
+    value, width = relu6(g.conv("image", (3, 32), 3, stride=2)), 32
     # expansion, channels, repeats, stride of the first
     for expansion, channels, repeats, first_stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
                                                        (6, 160, 3, 2), (6, 320, 1, 1)]:
@@ -83,7 +84,7 @@ def mobilenet_v2():
             inner, wide = value, width * expansion
             if expansion > 1:
                 inner = relu6(g.conv(inner, (width, wide)))
-            inner = relu6(g.conv(inner, (wide, wide), 3, stride, groups=wide))
+            inner = relu6(g.conv(inner, (wide, wide), 3, stride=stride, groups=wide))
             inner = g.conv(inner, (wide, channels))
             value = g.add("Add", value, inner) if stride == 1 and width == channels else inner
             width = channels
@@ -96,16 +97,16 @@ def resnet50():
     def relu(value):
         return g.add("Relu", value)
 
-    value = g.add("MaxPool", relu(g.conv("image", (3, 64), 7, 2)), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    value = g.add("MaxPool", relu(g.conv("image", (3, 64), 7, stride=2)), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
     width = 64
     for stage, (middle, repeats) in enumerate([(64, 3), (128, 4), (256, 6), (512, 3)]):
         for block in range(repeats):
             stride, outer = 2 if block == 0 and stage > 0 else 1, 4 * middle
             inner = relu(g.conv(value, (width, middle)))
-            inner = relu(g.conv(inner, (middle, middle), 3, stride))
+            inner = relu(g.conv(inner, (middle, middle), 3, stride=stride))
             # A small last gain keeps the sum of sixteen branches near unit variance.
             inner = g.conv(inner, (middle, outer), gain=0.2)
-            aside = g.conv(value, (width, outer), 1, stride, gain=1.0) if block == 0 else value
+            aside = g.conv(value, (width, outer), 1, stride=stride, gain=1.0) if block == 0 else value
             value, width = relu(g.add("Add", inner, aside)), outer
     return g.model("resnet50", g.classifier(value, width))
 
@@ -134,7 +135,7 @@ def vit_tiny(width=192, heads=3, blocks=12, patch=16):
         scale = g.constant(np.ones(width, np.float32) + np.float32(0.1) * g.random.standard_normal(width).astype(np.float32))
         return g.add("LayerNormalization", value, scale, g.normal((width,), 0.1), axis=-1, epsilon=1e-6)
 
-    patches = g.conv("image", (3, width), patch, patch, gain=1.0, pad=0)
+    patches = g.conv("image", (3, width), patch, stride=patch, gain=1.0, pad=0)
     rows = g.add("Transpose", g.add("Reshape", patches, g.integers(1, width, tokens - 1)), perm=[0, 2, 1])
     value = g.add("Concat", g.normal((1, 1, width), 1.0), rows, axis=1)
     value = g.add("Add", value, g.normal((1, tokens, width), 0.1))

@@ -10,7 +10,7 @@ if(MICA_WERROR)
   target_compile_options(mica_flags INTERFACE -Werror)
 endif()
 if(MICA_SANITIZE)
-  target_compile_options(mica_flags INTERFACE -fsanitize=${MICA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+  target_compile_options(mica_flags INTERFACE -fsanitize=${MICA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   target_link_options(mica_flags INTERFACE -fsanitize=${MICA_SANITIZE})
 endif()
 

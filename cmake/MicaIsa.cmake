@@ -20,12 +20,16 @@ endif()
 # GCC 12 takes the deliberately undefined merge operands in its own AVX-512 headers for uninitialised variables.
 function(mica_isa_library out name)
   set(objects "")
+  set(kernel_level -O3)
+  if(MICA_SANITIZE)
+    set(kernel_level -O1)  # sanitizers look for errors, not for speed, and -O3 under them compiles for minutes
+  endif()
   if(ARGN)
     foreach(isa IN LISTS MICA_ISAS)
       add_library(${name}_${isa} OBJECT ${ARGN})
       target_link_libraries(${name}_${isa} PRIVATE mica_runtime_flags)
       target_compile_definitions(${name}_${isa} PRIVATE MICA_ISA=${isa} MICA_ISA_HEADER="simd/${isa}.h")
-      target_compile_options(${name}_${isa} PRIVATE ${MICA_ISA_FLAGS_${isa}} -O3 -Wno-uninitialized
+      target_compile_options(${name}_${isa} PRIVATE ${MICA_ISA_FLAGS_${isa}} ${kernel_level} -Wno-uninitialized
         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
       list(APPEND objects $<TARGET_OBJECTS:${name}_${isa}>)
     endforeach()

@@ -35,8 +35,8 @@ constexpr int64_t kTaskBytes = 64 * 1024;
 // Axes by falling destination stride, so that writes go forward; neighbours that act as one are joined. Returns how
 // many are left.
 int order_axes(CopyAxis* axes, int count) {
-  std::stable_sort(axes, axes + count,
-                   [](const CopyAxis& a, const CopyAxis& b) { return magnitude(a.to) > magnitude(b.to); });
+  for (int i = 1; i < count; ++i)  // by insertion: at most kMaxRank axes, and std::stable_sort allocates
+    for (int k = i; k > 0 && magnitude(axes[k].to) > magnitude(axes[k - 1].to); --k) std::swap(axes[k], axes[k - 1]);
   int left = 0;
   for (int i = 0; i < count; ++i) {
     CopyAxis* outer = left ? &axes[left - 1] : nullptr;
