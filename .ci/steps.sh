@@ -73,6 +73,12 @@ plain_x86_64() {
   grep -qE '^7 ' "$logs/plain-x86-64.answer"
 }
 
+# The unit tests of a preset, and nothing that they do not need.
+unit_tests() {
+  local names="test_base test_kernels test_runtime test_compiler test_importers test_tools test_graphs test_ops"
+  TARGETS=$names preset "$1" '^test_'
+}
+
 # The numbers that outlive the run: stdout of `figures` is JSON.
 figures() {
   python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'
