@@ -119,3 +119,13 @@ if(TARGET mica_tools)
     set_tests_properties(soak PROPERTIES LABELS soak RUN_SERIAL ON)
   endif()
 endif()
+
+# mutate: damaged model files; the whole count is for sanitizers (--files 20000 --seconds 3600).
+if(TARGET mica_tools)
+  file(GLOB mutate_sources CONFIGURE_DEPENDS tests/mutate/*.cc)
+  add_executable(mutate ${mutate_sources})
+  target_link_libraries(mutate PRIVATE mica_tools mica_protos mica_flags)
+  set_target_properties(mutate PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME mutate COMMAND mutate --files 2000 --seconds 60 ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/mutate/found)
+endif()
