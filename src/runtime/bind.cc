@@ -71,6 +71,16 @@ class SegmentBinder {
  private:
   friend class StageScope;
   Result<bool> infer();
+  // A copy that lives as long as the segment: the memory that the contents were read from may not.
+  Result<const TensorView*> own_contents(const TensorView& contents) {
+    const int64_t bytes = dense_bytes(contents.dtype, contents.shape());
+    void* data = segment_.memory.take(static_cast<size_t>(bytes), kCacheLine);
+    void* place = segment_.memory.take(sizeof(TensorView));
+    if (!data || !place) return out_of_memory();
+    const TensorView copy = dense_view(data, contents.dtype, contents.shape());
+    if (!contents.empty()) copy_elements(contents, copy);
+    return new (place) TensorView(copy);
+  }
   Status find_live_out();
   Status bind_stage(uint32_t s);
   Status gather_operands(const Stage& stage, StageScope& scope);
@@ -135,7 +145,12 @@ Status StageScope::add(const StepSpec& step) { return owner_.add_step(index_, st
 Result<bool> SegmentBinder::infer() {
   MICA_TRY_STATUS(types_.begin());
   for (uint32_t v = 0; v < request_.live.size(); ++v)
-    if (request_.live[v].present) types_.value(v) = request_.live[v];
+    if (request_.live[v].present) {
+      types_.value(v) = request_.live[v];
+      if (request_.live[v].constant) {
+        MICA_TRY(types_.value(v).constant, own_contents(*request_.live[v].constant));
+      }
+    }
   segment_.first_stage = request_.first_stage;
   uint32_t s = request_.first_stage;
   for (; s < function_.stages.size(); ++s) {
