@@ -210,7 +210,8 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
   MICA_TRY_STATUS(describe(frame, site, at_bounds));
   if (site.mode == SegmentMode::kContents)
     for (uint32_t v : plan.stages[site.first_stage].inputs)
-      if (v != kNoIndex && live_[v].present && live_[v].type.is_tensor() && frame.views[v].count() <= kMaxKnownElements)
+      if (v != kNoIndex && live_[v].present && live_[v].type.is_tensor() && frame.views[v].dtype != DType::kString &&
+          frame.views[v].count() <= kMaxKnownElements)
         live_[v].constant = &frame.views[v];
   MICA_TRY(SegmentResult result, bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_));
   if (result.stalled) return static_cast<BoundSegment*>(nullptr);
