@@ -28,11 +28,12 @@ struct ImportOptions {
   // Sizes for inputs, by name: one number per axis, -1 keeps the axis as the model has it. A named dimension that gets
   // a number has it in every input.
   std::map<std::string, std::vector<int64_t>> shapes;
-  std::map<std::string, int64_t> bounds;          // named dimension → largest value: it becomes a parameter of each run
-  std::map<std::string, std::string> states;      // output → input of the next run
-  std::vector<std::string> outputs;               // values to return instead of the model's outputs; what they do not need is left out
-  std::vector<const CustomOperator*> operators;   // the application's own, before Mica's
-  bool strict = false;                            // declarations in the model that contradict what was inferred are errors
+  std::map<std::string, int64_t> bounds;      // named dimension → largest value: it becomes a parameter of each run
+  std::map<std::string, std::string> states;  // output → input of the next run
+  std::vector<std::string>
+      outputs;  // values to return instead of the model's outputs; what they do not need is left out
+  std::vector<const CustomOperator*> operators;  // the application's own, before Mica's
+  bool strict = false;  // declarations in the model that contradict what was inferred are errors
 };
 
 }  // namespace mica

@@ -14,17 +14,23 @@ bool pays(const Rule& rule, const DeclutterOptions& options) {
 
 class Sweep {
  public:
-  Sweep(Graph& graph, RuleTable rules, const DeclutterOptions& options) : graph_(graph), builder_(graph), readers_(graph), counts_(rules.size()) {
+  Sweep(Graph& graph, RuleTable rules, const DeclutterOptions& options)
+      : graph_(graph), builder_(graph), readers_(graph), counts_(rules.size()) {
     for (size_t i = 0; i < rules.size(); ++i)
-      if (!options.off.contains(rules[i].name) && pays(rules[i], options)) by_root_[rules[i].from.op].push_back({&rules[i], i});
+      if (!options.off.contains(rules[i].name) && pays(rules[i], options))
+        by_root_[rules[i].from.op].push_back({&rules[i], i});
   }
   std::vector<int64_t> run() {
     for (position_ = 0; position_ < graph_.nodes.size(); ++position_) {
       Node& node = *graph_.nodes[position_];
       const auto rows = by_root_.find(node.op);
-      if (rows == by_root_.end() || node.outputs.empty() || !node.outputs[0] || readers_.count(node.outputs[0]) == 0) continue;
+      if (rows == by_root_.end() || node.outputs.empty() || !node.outputs[0] || readers_.count(node.outputs[0]) == 0)
+        continue;
       for (const auto& [rule, index] : rows->second)
-        if (fire(*rule, node)) { ++counts_[index]; break; }
+        if (fire(*rule, node)) {
+          ++counts_[index];
+          break;
+        }
     }
     return counts_;
   }
@@ -40,14 +46,15 @@ class Sweep {
     Value* fresh = rule.to(found, builder_);
     const auto made = static_cast<ptrdiff_t>(graph_.nodes.size() - before);
     const auto first = graph_.nodes.begin() + static_cast<ptrdiff_t>(position_);
-    if (!fresh || fresh == old) {   // what it made meanwhile is not needed
+    if (!fresh || fresh == old) {  // what it made meanwhile is not needed
       graph_.nodes.erase(first, first + made);
       return false;
     }
     for (ptrdiff_t i = 0; i < made; ++i) readers_.add(*first[i]);
     position_ += static_cast<size_t>(made);
-    if (fresh->name.empty()) fresh->name = old->name;   // what a person would look for
-    if (fresh->type.shape.known() && old->type.shape.known() && !(fresh->type == old->type) && fresh->type.shape.rank != old->type.shape.rank)
+    if (fresh->name.empty()) fresh->name = old->name;  // what a person would look for
+    if (fresh->type.shape.known() && old->type.shape.known() && !(fresh->type == old->type) &&
+        fresh->type.shape.rank != old->type.shape.rank)
       fail(Code::kInternal, "rule `{}` changed the rank of `{}`", rule.name, old->name);
     readers_.move(old, fresh);
     std::ranges::replace(graph_.outputs, old, fresh);
@@ -64,6 +71,8 @@ class Sweep {
 
 }  // namespace
 
-std::vector<int64_t> apply_rules(Graph& graph, RuleTable rules, const DeclutterOptions& options) { return Sweep(graph, rules, options).run(); }
+std::vector<int64_t> apply_rules(Graph& graph, RuleTable rules, const DeclutterOptions& options) {
+  return Sweep(graph, rules, options).run();
+}
 
 }  // namespace mica

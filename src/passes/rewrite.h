@@ -6,11 +6,11 @@
 
 namespace mica {
 
-// One row: `from` is looked for; `to` builds what takes its place and returns it, or null to leave it as it is. What `to` builds
-// has the type of the value it replaces.
+// One row: `from` is looked for; `to` builds what takes its place and returns it, or null to leave it as it is. What
+// `to` builds has the type of the value it replaces.
 struct Rule {
-  std::string_view name;   // also its off switch
-  std::string_view doc;    // before → after
+  std::string_view name;  // also its off switch
+  std::string_view doc;   // before → after
   Pattern from;
   Value* (*to)(const Match&, Builder&);
   // What `to` makes pays only with a kernel of its own: the row rests while this operator has none in the build.
@@ -24,7 +24,9 @@ struct RuleSet {
   std::vector<Rule> (*make)();
 };
 std::span<const TableRow<RuleSet>> all_rules_tables();
-#define MICA_RULES(id) extern const ::mica::RuleSet rules_tables_##id; constinit const ::mica::RuleSet rules_tables_##id
+#define MICA_RULES(id)                            \
+  extern const ::mica::RuleSet rules_tables_##id; \
+  constinit const ::mica::RuleSet rules_tables_##id
 
 // One sweep over the graph; returns how often each row fired, in the order of the table.
 // Rows whose names are in `options.off` are left out.

@@ -15,7 +15,9 @@ MICA_DECLARE_OP(matmul);
 
 namespace {
 
-bool is_half(const Value* v) { return v && v->type.is_tensor() && (v->type.dtype == DType::kF16 || v->type.dtype == DType::kBf16); }
+bool is_half(const Value* v) {
+  return v && v->type.is_tensor() && (v->type.dtype == DType::kF16 || v->type.dtype == DType::kBf16);
+}
 
 bool is_product(const Node& node) {
   const OpDef* products[] = {&op_conv, &op_conv_transpose, &op_gemm, &op_matmul};
@@ -55,7 +57,9 @@ Value* cast_to(Builder& build, Value* from, DType to) {
 
 int64_t widen_half(Graph& graph) {
   const auto has_regions = [](const auto& node) { return !node->regions.empty(); };
-  if (std::ranges::any_of(graph.nodes, has_regions) || std::ranges::none_of(graph.nodes, [](const auto& node) { return is_product(*node); })) return 0;
+  if (std::ranges::any_of(graph.nodes, has_regions) ||
+      std::ranges::none_of(graph.nodes, [](const auto& node) { return is_product(*node); }))
+    return 0;
   int64_t widened_values = 0;
   const std::vector<DType> output_types = [&] {
     std::vector<DType> types;
@@ -82,7 +86,10 @@ int64_t widen_half(Graph& graph) {
     WidenAttributes visitor;
     if (node.op->attributes.visit) node.op->attributes.visit(node.attributes_blob.data(), visitor);
     for (Value* v : node.outputs)
-      if (v) { v->known = nullptr; widened_values += is_half(v); }
+      if (v) {
+        v->known = nullptr;
+        widened_values += is_half(v);
+      }
     infer_node(graph, node);
   }
   build.insert_at_end();

@@ -1,8 +1,8 @@
 // Half-precision graphs computed in single precision.
 //
-// Goal: products and convolutions of f16 or bf16 run on the single-precision kernels, with one rounding at the model's edges instead of
-// one behind every node: at least as exact as the source asks. Non-goals: half-precision arithmetic, which needs kernels of its own.
-// Cost: linear in nodes; the weights double in memory.
+// Goal: products and convolutions of f16 or bf16 run on the single-precision kernels, with one rounding at the model's
+// edges instead of one behind every node: at least as exact as the source asks. Non-goals: half-precision arithmetic,
+// which needs kernels of its own. Cost: linear in nodes; the weights double in memory.
 #pragma once
 #include "ir/graph.h"
 

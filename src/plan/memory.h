@@ -1,7 +1,7 @@
 // Where blocks of memory with known lifetimes go in one arena.
 //
-// Goal: the arena is as large as the largest set of blocks alive at one time, which greedy placement by size reaches on the
-// networks measured. Non-goals: recomputation, reordering. Cost: O(n²) in the number of blocks.
+// Goal: the arena is as large as the largest set of blocks alive at one time, which greedy placement by size reaches on
+// the networks measured. Non-goals: recomputation, reordering. Cost: O(n²) in the number of blocks.
 #pragma once
 #include "base/vector.h"
 
@@ -9,8 +9,8 @@ namespace mica {
 
 struct MemoryBlock {
   size_t bytes = 0;
-  uint32_t first = 0, last = 0;   // steps between which the block is alive, both inclusive
-  size_t offset = 0;              // the result
+  uint32_t first = 0, last = 0;  // steps between which the block is alive, both inclusive
+  size_t offset = 0;             // the result
 };
 
 inline constexpr size_t kBlockAlign = 64;

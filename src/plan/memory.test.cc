@@ -12,7 +12,8 @@ bool overlapping(const std::vector<MemoryBlock>& blocks) {
   for (size_t i = 0; i < blocks.size(); ++i)
     for (size_t k = i + 1; k < blocks.size(); ++k) {
       const MemoryBlock &a = blocks[i], &b = blocks[k];
-      const bool in_time = a.first <= b.last && b.first <= a.last, in_space = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+      const bool in_time = a.first <= b.last && b.first <= a.last,
+                 in_space = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
       if (in_time && in_space) return true;
     }
   return false;
@@ -37,13 +38,15 @@ TEST(Memory, NothingNeedsNothing) {
 
 TEST(Memory, AChainNeedsItsLargestPair) {
   std::vector<MemoryBlock> blocks;
-  for (uint32_t i = 0; i < 20; ++i) blocks.push_back({.bytes = 64 * (1 + i % 5), .first = i, .last = i + 1, .offset = 0});
+  for (uint32_t i = 0; i < 20; ++i)
+    blocks.push_back({.bytes = 64 * (1 + i % 5), .first = i, .last = i + 1, .offset = 0});
   EXPECT_EQ(plan(blocks), live_bound(blocks));
 }
 
 // Small blocks that live on while large ones come and go; by size alone leaves gaps here.
 TEST(Memory, ReachesTheBoundOfInterleavedLifetimes) {
-  std::vector<MemoryBlock> blocks = {{64, 0, 3, 0}, {128, 0, 1, 0}, {64, 1, 5, 0}, {128, 2, 3, 0}, {192, 4, 6, 0}, {64, 5, 7, 0}};
+  std::vector<MemoryBlock> blocks = {{64, 0, 3, 0},  {128, 0, 1, 0}, {64, 1, 5, 0},
+                                     {128, 2, 3, 0}, {192, 4, 6, 0}, {64, 5, 7, 0}};
   EXPECT_EQ(plan(blocks), live_bound(blocks));
 }
 
@@ -61,12 +64,13 @@ TEST(Memory, RandomPlansAreSoundAndNearTheBound) {
     EXPECT_GE(total, bound);
     if (bound) worst = std::max(worst, static_cast<double>(total) / static_cast<double>(bound));
   }
-  EXPECT_LT(worst, 1.35);   // no polynomial algorithm reaches the bound on arbitrary lifetimes
+  EXPECT_LT(worst, 1.35);  // no polynomial algorithm reaches the bound on arbitrary lifetimes
 }
 
 TEST(Memory, TheSameInputsGiveTheSamePlan) {
   std::vector<MemoryBlock> a(50), b;
-  for (uint32_t i = 0; i < 50; ++i) a[i] = {.bytes = (i * 37 % 11 + 1) * 100, .first = i % 9, .last = i % 9 + i % 4, .offset = 0};
+  for (uint32_t i = 0; i < 50; ++i)
+    a[i] = {.bytes = (i * 37 % 11 + 1) * 100, .first = i % 9, .last = i % 9 + i % 4, .offset = 0};
   b = a;
   plan(a);
   plan(b);

@@ -1,7 +1,8 @@
-// The compiled model: functions of stages over values, constants in their packed forms. Machine-independent; read-only once made.
+// The compiled model: functions of stages over values, constants in their packed forms. Machine-independent; read-only
+// once made.
 //
-// A plan says what is computed, not where: bind lays out values in memory, because shapes and machine are known there. Everything
-// is an index into the plan's own tables, so that a file holds it and a reader can validate it.
+// A plan says what is computed, not where: bind lays out values in memory, because shapes and machine are known there.
+// Everything is an index into the plan's own tables, so that a file holds it and a reader can validate it.
 #pragma once
 #include "types/epilogue.h"
 #include "types/op.h"
@@ -14,11 +15,11 @@ inline constexpr uint32_t kNoIndex = 0xffffffffu;
 // Contents fixed at conversion. A weight that stages want packed is stored in that form only (packings can be undone).
 struct PlanConstant {
   DType dtype = DType::kNone;
-  Shape shape;                     // fixed
-  PackKey packing;                 // kind 0: plain
-  const void* data = nullptr;      // 64-byte aligned: the mapped file, or `owned`
+  Shape shape;                 // fixed
+  PackKey packing;             // kind 0: plain
+  const void* data = nullptr;  // 64-byte aligned: the mapped file, or `owned`
   size_t bytes = 0;
-  OwnedTensor owned;               // when the plan was not read from a file, or the section was encoded
+  OwnedTensor owned;  // when the plan was not read from a file, or the section was encoded
 };
 
 enum class ValueKind : uint8_t { kFrame, kConstant, kArgument, kState };
@@ -26,32 +27,38 @@ enum class ValueKind : uint8_t { kFrame, kConstant, kArgument, kState };
 struct PlanValue {
   ValueKind kind = ValueKind::kFrame;
   Type type;
-  uint32_t constant = kNoIndex;    // of Plan::constants
-  uint32_t name = kNoIndex;        // of Plan::names; kNoIndex when the source had none
-  bool channels_last = false;      // physical order: batch, spatial axes, channels
-  bool keep = false;               // must exist as it is at run time (callbacks, compare, partial runs)
+  uint32_t constant = kNoIndex;  // of Plan::constants
+  uint32_t name = kNoIndex;      // of Plan::names; kNoIndex when the source had none
+  bool channels_last = false;    // physical order: batch, spatial axes, channels
+  bool keep = false;             // must exist as it is at run time (callbacks, compare, partial runs)
 };
 
 // One fused piece of work.
 struct Stage {
   const OpDef* op = nullptr;
-  Vector<std::byte> attributes;    // the operator's struct
-  Vector<uint32_t> inputs;         // values of the function; kNoIndex: left out; operands of the epilogue come last
-  Vector<uint32_t> outputs;        // kNoIndex: not wanted
-  Vector<uint32_t> functions;      // what regions became
-  Epilogue epilogue;               // on output 0
-  uint32_t name = kNoIndex;        // the source node
+  Vector<std::byte> attributes;  // the operator's struct
+  Vector<uint32_t> inputs;       // values of the function; kNoIndex: left out; operands of the epilogue come last
+  Vector<uint32_t> outputs;      // kNoIndex: not wanted
+  Vector<uint32_t> functions;    // what regions became
+  Epilogue epilogue;             // on output 0
+  uint32_t name = kNoIndex;      // the source node
 };
 
 struct PlanFunction {
   Vector<PlanValue> values;
-  Vector<Stage> stages;            // in an order of execution
+  Vector<Stage> stages;  // in an order of execution
   Vector<uint32_t> inputs, outputs;
 };
 
-struct PlanState { uint32_t input, output; };      // positions in the main function's inputs and outputs
-struct PlanPort { uint32_t name; };                // of an input or an output of the main function
-struct PlanMetadata { uint32_t key, value; };      // of Plan::names
+struct PlanState {
+  uint32_t input, output;
+};  // positions in the main function's inputs and outputs
+struct PlanPort {
+  uint32_t name;
+};  // of an input or an output of the main function
+struct PlanMetadata {
+  uint32_t key, value;
+};  // of Plan::names
 
 struct Plan {
   DimTable dims;
@@ -61,12 +68,14 @@ struct Plan {
   Vector<PlanPort> inputs, outputs;
   Vector<PlanState> states;
   Vector<PlanMetadata> metadata;
-  std::string_view name(uint32_t index) const { return index < names.size() ? names[index].view() : std::string_view(); }
+  std::string_view name(uint32_t index) const {
+    return index < names.size() ? names[index].view() : std::string_view();
+  }
   Result<uint32_t> add_name(std::string_view text);
 };
 
-// Every index in range, every list consistent with its operator, stages ordered, calls without cycles, attributes in their
-// ranges. Errors: kBadFile naming the place. What passes needs no further structural check.
+// Every index in range, every list consistent with its operator, stages ordered, calls without cycles, attributes in
+// their ranges. Errors: kBadFile naming the place. What passes needs no further structural check.
 Status validate(const Plan& plan);
 
 }  // namespace mica

@@ -17,7 +17,7 @@ struct Operand {
 
 // Temporaries stand at kTemporary + index until the arena is planned.
 constexpr uint32_t kTemporary = 0x80000000u;
-constexpr uint32_t kBlockPlace = 0x40000000u;   // likewise blocks
+constexpr uint32_t kBlockPlace = 0x40000000u;  // likewise blocks
 
 class SegmentBinder;
 
@@ -34,8 +34,8 @@ class StageScope final : public BindScope {
   Result<int> temporary(size_t bytes) override;
   Status add(const StepSpec& step) override;
 
-  Vector<BoundOperand>& bound;     // inputs, then outputs
-  Vector<Place>& places;           // the same order, then temporaries
+  Vector<BoundOperand>& bound;  // inputs, then outputs
+  Vector<Place>& places;        // the same order, then temporaries
   size_t input_count = 0;
 
  private:
@@ -47,20 +47,27 @@ class StageScope final : public BindScope {
 class SegmentBinder {
  public:
   SegmentBinder(const BindContext& context, const SegmentRequest& request, BoundSegment& segment, BindScratch& scratch)
-      : scratch_(scratch), context_(context), plan_(*context.plan), request_(request), function_(plan_.functions[request.function]),
-        segment_(segment), types_(plan_, request.function, segment.memory) {
+      : scratch_(scratch),
+        context_(context),
+        plan_(*context.plan),
+        request_(request),
+        function_(plan_.functions[request.function]),
+        segment_(segment),
+        types_(plan_, request.function, segment.memory) {
     types_.swap_storage(scratch_.types);
     temporaries_.clear();
   }
   ~SegmentBinder() { types_.swap_storage(scratch_.types); }
   bool planned() const { return planned_; }
 
-  Result<bool> run() {   // false: stalled
+  Result<bool> run() {  // false: stalled
     MICA_TRY(bool moved, infer());
     if (!moved) return false;
     MICA_TRY_STATUS(find_live_out());
-    MICA_TRY_STATUS(place_values(function_, types_, {segment_.first_stage, segment_.end_stage, segment_.live_out,
-                                                          context_.views, context_.in_place, context_.compose}, placement_));
+    MICA_TRY_STATUS(place_values(function_, types_,
+                                 {segment_.first_stage, segment_.end_stage, segment_.live_out, context_.views,
+                                  context_.in_place, context_.compose},
+                                 placement_));
     for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s)
       if (!placement_.skipped[s - segment_.first_stage]) MICA_TRY_STATUS(bind_stage(s));
     MICA_TRY_STATUS(copy_known_outputs());
@@ -126,9 +133,11 @@ Result<void*> StageScope::memory(size_t bytes) {
 }
 
 Result<const void*> StageScope::packed(int input, const PackRequest& request) {
-  MICA_CHECK(has(input) && bound[static_cast<size_t>(input)].constant, kInternal, "operand {} has no contents to pack", input);
+  MICA_CHECK(has(input) && bound[static_cast<size_t>(input)].constant, kInternal, "operand {} has no contents to pack",
+             input);
   const uint32_t v = stage_.inputs[static_cast<size_t>(input)];
-  if (owner_.function_.values[v].kind == ValueKind::kConstant) return owner_.context_.packs->packed(owner_.function_.values[v].constant, request);
+  if (owner_.function_.values[v].kind == ValueKind::kConstant)
+    return owner_.context_.packs->packed(owner_.function_.values[v].constant, request);
   MICA_TRY(void* to, memory(request.bytes));
   request.pack(bound[static_cast<size_t>(input)].view, to, request.context);
   return static_cast<const void*>(to);
@@ -158,7 +167,7 @@ Result<bool> SegmentBinder::infer() {
     MICA_TRY_STATUS(types_.infer_stage(s, !first || request_.mode == SegmentMode::kShapes));
     if (types_.settled(s)) continue;
     if (first && request_.mode != SegmentMode::kDynamic) return false;
-    if (first) ++s;   // this stage's reference finds the shape
+    if (first) ++s;  // this stage's reference finds the shape
     break;
   }
   segment_.end_stage = s;
@@ -212,7 +221,7 @@ Status SegmentBinder::add_step(uint32_t s, const StepSpec& spec, std::span<const
   step.scratch_bytes = round_up(spec.scratch_bytes, kCacheLine);
   step.stage = s;
   step.name = spec.name;
-  MICA_TRY(Place* places, take<Place>(operands.size()));
+  MICA_TRY(Place * places, take<Place>(operands.size()));
   std::copy(operands.begin(), operands.end(), places);
   step.operands = places;
   step.operand_count = static_cast<uint32_t>(operands.size());
@@ -289,7 +298,7 @@ Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const St
   StageScope scope(*this, stage, s, scratch_.second);
   MICA_TRY_STATUS(gather_operands(stage, scope));
   bool any = false;
-  auto& results = scratch_.results;   // outputs to be copied back
+  auto& results = scratch_.results;  // outputs to be copied back
   results.clear();
   const size_t steps = segment_.steps.size();
   for (size_t i = 0; i < scope.bound.size(); ++i) {
@@ -300,8 +309,10 @@ Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const St
     TensorView dense = operand.view;
     set_order(dense, channels_last);
     MICA_TRY(Place place, temporary(s, static_cast<size_t>(dense_bytes(dense.dtype, dense.shape()))));
-    if (i < scope.input_count) MICA_TRY_STATUS(add_copy(s, operand.view, scope.places[i], dense, place));
-    else MICA_TRY_STATUS(results.push_back({i, operand.view}));
+    if (i < scope.input_count)
+      MICA_TRY_STATUS(add_copy(s, operand.view, scope.places[i], dense, place));
+    else
+      MICA_TRY_STATUS(results.push_back({i, operand.view}));
     dense.data = nullptr;
     operand.constant = false;
     operand.view = dense;
@@ -314,12 +325,14 @@ Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const St
     while (segment_.steps.size() > steps) segment_.steps.pop_back();
     return false;
   }
-  for (const auto& [i, view] : results) MICA_TRY_STATUS(add_copy(s, scope.bound[i].view, scope.places[i], view, original.places[i]));
+  for (const auto& [i, view] : results)
+    MICA_TRY_STATUS(add_copy(s, scope.bound[i].view, scope.places[i], view, original.places[i]));
   return true;
 }
 
-Status SegmentBinder::add_copy(uint32_t s, const TensorView& from, Place from_place, const TensorView& to, Place to_place) {
-  MICA_TRY(CopyArguments* args, take<CopyArguments>());
+Status SegmentBinder::add_copy(uint32_t s, const TensorView& from, Place from_place, const TensorView& to,
+                               Place to_place) {
+  MICA_TRY(CopyArguments * args, take<CopyArguments>());
   new (args) CopyArguments();
   const Place operands[] = {from_place, to_place};
   return add_step(s, copy_step(*args, from, to, context_.machine->isa), operands);
@@ -342,7 +355,8 @@ Result<bool> SegmentBinder::bind_composition(const Stage& stage, uint32_t s, con
   for (uint32_t i = 0; i < sizes.size(); ++i) {
     const Place part{to.base, to.offset + static_cast<int64_t>(reinterpret_cast<intptr_t>(parts[i].data))};
     const Place from = scope.places[i];
-    if (parts[i].empty() || (from.base == part.base && from.offset == part.offset && to.base != kBaseAbsolute)) continue;
+    if (parts[i].empty() || (from.base == part.base && from.offset == part.offset && to.base != kBaseAbsolute))
+      continue;
     parts[i].data = nullptr;
     MICA_TRY_STATUS(add_copy(s, sizes[i], from, parts[i], part));
   }
@@ -368,17 +382,24 @@ Status SegmentBinder::bind_stage(uint32_t s) {
 }
 
 Status SegmentBinder::add_reference(const Stage& stage, uint32_t s) {
-  MICA_CHECK(stage.op->reference, kUnsupportedOperator, "operator `{}` has no kernel for these operands and no reference", stage.op->name);
-  for (uint32_t v : stage.inputs)   // packed weights are needed plain
+  MICA_CHECK(stage.op->reference, kUnsupportedOperator,
+             "operator `{}` has no kernel for these operands and no reference", stage.op->name);
+  for (uint32_t v : stage.inputs)  // packed weights are needed plain
     if (v != kNoIndex && function_.values[v].kind == ValueKind::kConstant && !placement_.values[v].view.data) {
       MICA_TRY(const void* plain, context_.packs->plain(function_.values[v].constant));
       placement_.values[v].view.data = const_cast<void*>(plain);
     }
-  MICA_TRY(ReferenceArguments* args, take<ReferenceArguments>());
+  MICA_TRY(ReferenceArguments * args, take<ReferenceArguments>());
   size_t own = stage.inputs.size();
   for (int i = 0; i < stage.epilogue.count; ++i) own -= stage.epilogue.ops[i].operand >= 0;
-  *args = {stage.op, stage.attributes.data(), stage.inputs.data(), static_cast<uint32_t>(own), stage.outputs.data(),
-           static_cast<uint32_t>(stage.outputs.size()), stage.functions.data(), static_cast<uint32_t>(stage.functions.size())};
+  *args = {stage.op,
+           stage.attributes.data(),
+           stage.inputs.data(),
+           static_cast<uint32_t>(own),
+           stage.outputs.data(),
+           static_cast<uint32_t>(stage.outputs.size()),
+           stage.functions.data(),
+           static_cast<uint32_t>(stage.functions.size())};
   MICA_TRY_STATUS(add_step(s, {.name = "reference"}, {}));
   segment_.steps.back().reference = args;
   return {};
@@ -389,7 +410,7 @@ Status SegmentBinder::add_post_ops(const Stage& stage, uint32_t s, int done, Sta
   done += chained;
   for (int i = done; i < stage.epilogue.count; ++i) {
     const PostOp& op = stage.epilogue.ops[i];
-    MICA_TRY(PostOpArguments* args, take<PostOpArguments>());
+    MICA_TRY(PostOpArguments * args, take<PostOpArguments>());
     new (args) PostOpArguments();
     args->op = op;
     args->result = scope.output(0).view;
@@ -398,7 +419,12 @@ Status SegmentBinder::add_post_ops(const Stage& stage, uint32_t s, int done, Sta
       args->second = scope.inputs[static_cast<size_t>(op.operand)].view;
       operands[1] = scope.places[static_cast<size_t>(op.operand)];
     }
-    MICA_TRY_STATUS(add_step(s, {.kernel = run_post_op, .arguments = args, .work = static_cast<double>(args->result.count()), .name = "post_op"}, operands));
+    MICA_TRY_STATUS(add_step(s,
+                             {.kernel = run_post_op,
+                              .arguments = args,
+                              .work = static_cast<double>(args->result.count()),
+                              .name = "post_op"},
+                             operands));
   }
   return {};
 }
@@ -445,14 +471,15 @@ Status SegmentBinder::lay_out() {
     planned_ = true;
     MICA_TRY(const size_t arena, plan_memory(blocks));
     segment_.arena_bytes = request_.again ? std::max(segment_.arena_bytes, arena) : arena;
-    if (!request_.again) {   // the plan for the bounds stays: most numbers fit it
+    if (!request_.again) {  // the plan for the bounds stays: most numbers fit it
       segment_.arena_bound = live_bound(blocks);
       MICA_TRY_STATUS(segment_.blocks.assign(blocks));
     }
   }
   const auto resolve = [&](Place& place) {
     if (place.base < kBlockPlace) return;
-    const size_t index = place.base >= kTemporary ? placement_.blocks.size() + (place.base - kTemporary) : place.base - kBlockPlace;
+    const size_t index =
+        place.base >= kTemporary ? placement_.blocks.size() + (place.base - kTemporary) : place.base - kBlockPlace;
     place = {kBaseArena, place.offset + static_cast<int64_t>(blocks[index].offset)};
   };
   for (BoundStep& step : segment_.steps)

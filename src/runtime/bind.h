@@ -27,7 +27,7 @@ struct BindScratch {
   Placement placement;
   Vector<MemoryBlock> temporaries, blocks;
   Vector<bool> made, wanted;
-  BoundOperandLists first, second;   // of a stage as it stands, and with dense copies
+  BoundOperandLists first, second;  // of a stage as it stands, and with dense copies
   Vector<std::pair<size_t, TensorView>> results;
 };
 
@@ -37,7 +37,7 @@ struct BindContext {
   PackCache* packs = nullptr;
   bool exact = false;
   bool low_memory = false;
-  bool reference_only = false;   // no hooks: what `compare` holds kernels against
+  bool reference_only = false;  // no hooks: what `compare` holds kernels against
   bool views = true, in_place = true, compose = true;
   // The hook of an operator; operators handed to a Context come before built-in ones.
   const RunDef* (*find_run)(const void* self, const OpDef& op) = nullptr;
@@ -46,9 +46,9 @@ struct BindContext {
 
 // How the first stage of a segment gets its results' shapes.
 enum class SegmentMode : uint8_t {
-  kShapes,     // from its operands' shapes
-  kContents,   // from its operands' contents, which are part of the key
-  kDynamic,    // nobody knows before it ran
+  kShapes,    // from its operands' shapes
+  kContents,  // from its operands' contents, which are part of the key
+  kDynamic,   // nobody knows before it ran
 };
 
 struct SegmentRequest {
@@ -56,15 +56,15 @@ struct SegmentRequest {
   SegmentMode mode = SegmentMode::kShapes;
   // By value of the function: type (fixed shape), and contents for kContents; not present where not available yet.
   std::span<const InferValue> live;
-  // A segment to be bound again in its own memory: bounded dimensions have other numbers now. Its arena stays as it was planned
-  // when all blocks fit.
+  // A segment to be bound again in its own memory: bounded dimensions have other numbers now. Its arena stays as it was
+  // planned when all blocks fit.
   BoundSegment* again = nullptr;
 };
 
 struct SegmentResult {
-  BoundSegment* segment = nullptr;   // owned by the caller (release with destroy_segment); null when `stalled`
-  bool planned = true;               // the arena was planned anew
-  bool stalled = false;              // the mode is not enough for the first stage: ask again with the next one
+  BoundSegment* segment = nullptr;  // owned by the caller (release with destroy_segment); null when `stalled`
+  bool planned = true;              // the arena was planned anew
+  bool stalled = false;             // the mode is not enough for the first stage: ask again with the next one
 };
 Result<SegmentResult> bind_segment(const BindContext& context, const SegmentRequest& request, BindScratch& scratch);
 void destroy_segment(BoundSegment* segment);

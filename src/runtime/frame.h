@@ -9,14 +9,20 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(Buffer&& other) noexcept { swap(other); }
-  Buffer& operator=(Buffer&& other) noexcept { swap(other); return *this; }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
   ~Buffer() { deallocate(data_); }
-  Status ensure(size_t bytes);   // contents are lost when it grows
+  Status ensure(size_t bytes);  // contents are lost when it grows
   void* data() const { return data_; }
   size_t size() const { return size_; }
 
  private:
-  void swap(Buffer& other) { std::swap(data_, other.data_); std::swap(size_, other.size_); }
+  void swap(Buffer& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
   void* data_ = nullptr;
   size_t size_ = 0;
 };
@@ -24,10 +30,15 @@ class Buffer {
 // Blocks that are used again after `reset`.
 class ReusablePool {
  public:
-  void* take(size_t bytes);   // 64-byte aligned, not initialised; null when memory is short
-  struct Mark { size_t block, used; };
+  void* take(size_t bytes);  // 64-byte aligned, not initialised; null when memory is short
+  struct Mark {
+    size_t block, used;
+  };
   Mark mark() const { return {block_, used_}; }
-  void rewind(Mark mark) { block_ = mark.block; used_ = mark.used; }
+  void rewind(Mark mark) {
+    block_ = mark.block;
+    used_ = mark.used;
+  }
   void reset() { rewind({0, 0}); }
   size_t bytes() const;
 
@@ -39,12 +50,12 @@ class ReusablePool {
 struct Frame {
   uint32_t function = 0;
   Buffer arena;
-  Vector<void*> bases;          // kBaseFirstSlot + value: where that value's slot is
-  Vector<Buffer> slots;         // by value, for those the caller gave no memory for
-  Vector<TensorView> given;     // by value: the caller's memory for an output; no data where the frame's slot serves
-  Vector<TensorView> views;     // by value: dims of what stands in a slot now (data: its address)
-  Vector<Object> objects;       // by value
-  Vector<Object*> object_at;    // by value: its object, here or the caller's
+  Vector<void*> bases;        // kBaseFirstSlot + value: where that value's slot is
+  Vector<Buffer> slots;       // by value, for those the caller gave no memory for
+  Vector<TensorView> given;   // by value: the caller's memory for an output; no data where the frame's slot serves
+  Vector<TensorView> views;   // by value: dims of what stands in a slot now (data: its address)
+  Vector<Object> objects;     // by value
+  Vector<Object*> object_at;  // by value: its object, here or the caller's
   static Result<Frame*> create(const PlanFunction& function, uint32_t index);
   static void destroy(Frame* frame);
 };

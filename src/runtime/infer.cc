@@ -55,8 +55,8 @@ Status FunctionTypes::begin() {
 
 namespace {
 
-// The epilogue's second operands must be numbers for each element of the result, repeated along axes of 1: its steps and the kernels
-// trust them. What is not known yet is looked at when it is.
+// The epilogue's second operands must be numbers for each element of the result, repeated along axes of 1: its steps
+// and the kernels trust them. What is not known yet is looked at when it is.
 Status check_epilogue(const Stage& stage, std::span<const InferValue> values) {
   for (int i = 0; i < stage.epilogue.count; ++i) {
     const PostOp& op = stage.epilogue.ops[i];
@@ -64,10 +64,12 @@ Status check_epilogue(const Stage& stage, std::span<const InferValue> values) {
     const Type& result = values[stage.outputs[0]].type;
     const Type& second = values[stage.inputs[static_cast<size_t>(op.operand)]].type;
     if (!result.shape.fixed() || !second.shape.fixed()) continue;
-    bool good = result.is_tensor() && second.is_tensor() && result.dtype == second.dtype && second.shape.rank <= result.shape.rank;
+    bool good = result.is_tensor() && second.is_tensor() && result.dtype == second.dtype &&
+                second.shape.rank <= result.shape.rank;
     for (int d = 0; good && d < second.shape.rank; ++d)
       good = second.shape[d].is(1) || second.shape[d] == result.shape[d + result.shape.rank - second.shape.rank];
-    MICA_CHECK(good, kBadShape, "the second operand of `{}` in an epilogue does not fit the result", info_of(op.function).name);
+    MICA_CHECK(good, kBadShape, "the second operand of `{}` in an epilogue does not fit the result",
+               info_of(op.function).name);
   }
   return {};
 }
@@ -101,7 +103,10 @@ Status FunctionTypes::infer_stage(uint32_t index, bool contents) {
   for (size_t i = 0; i < out.size(); ++i)
     if (stage.outputs[i] != kNoIndex) {
       values_[stage.outputs[i]] = out[i];
-      if (stage.epilogue.count) { values_[stage.outputs[i]].constant = nullptr; values_[stage.outputs[i]].has_values = false; }
+      if (stage.epilogue.count) {
+        values_[stage.outputs[i]].constant = nullptr;
+        values_[stage.outputs[i]].has_values = false;
+      }
     }
   return check_epilogue(stage, values_);
 }
@@ -113,7 +118,8 @@ bool FunctionTypes::settled(uint32_t index) const {
 }
 
 Status FunctionTypes::infer_all(std::span<const InferValue> in, std::span<InferValue> out) {
-  MICA_CHECK(in.size() == function_.inputs.size(), kInternal, "a function takes {} operands, got {}", function_.inputs.size(), in.size());
+  MICA_CHECK(in.size() == function_.inputs.size(), kInternal, "a function takes {} operands, got {}",
+             function_.inputs.size(), in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     values_[function_.inputs[i]] = in[i];
     values_[function_.inputs[i]].present = true;

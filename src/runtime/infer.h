@@ -27,13 +27,17 @@ class FunctionTypes {
  private:
   class Scope;
   FunctionTypes(const FunctionTypes& caller, uint32_t function)
-      : plan_(caller.plan_), function_(plan_.functions[function]), pool_(caller.pool_), depth_(caller.depth_ + 1), symbols_(caller.symbols_) {}
+      : plan_(caller.plan_),
+        function_(plan_.functions[function]),
+        pool_(caller.pool_),
+        depth_(caller.depth_ + 1),
+        symbols_(caller.symbols_) {}
   const Plan& plan_;
   const PlanFunction& function_;
   Pool& pool_;
   int depth_;
   DimTable own_symbols_;
-  DimTable& symbols_;           // for dimensions that stay unknown; the caller's in a called function
+  DimTable& symbols_;  // for dimensions that stay unknown; the caller's in a called function
   Vector<InferValue> values_;
 };
 

@@ -1,4 +1,5 @@
-// A plan that sessions run: immutable, shared between threads. Owns packed forms of weights that the file does not hold.
+// A plan that sessions run: immutable, shared between threads. Owns packed forms of weights that the file does not
+// hold.
 #pragma once
 #include <pthread.h>
 
@@ -16,7 +17,8 @@ struct Context {
   // Operators of the caller's; searched before the built-in ones.
   Vector<const CustomOperator*> operators;
   const OpDef* find_operator(std::string_view name) const {
-    for (const CustomOperator* custom : operators) if (custom->def.name == name) return &custom->def;
+    for (const CustomOperator* custom : operators)
+      if (custom->def.name == name) return &custom->def;
     return find_op(name);
   }
 };
@@ -26,7 +28,7 @@ class Model final : public PackCache {
   // Takes the plan; `keep` (released by `release`) owns the bytes that its constants point into.
   static Result<Model*> create(Context& context, Plan plan, void* keep, void (*release)(void*));
   void retain();
-  void drop();   // the last one destroys it
+  void drop();  // the last one destroys it
 
   const Plan& plan() const { return plan_; }
   Context& context() const { return context_; }
@@ -37,7 +39,11 @@ class Model final : public PackCache {
  private:
   Model(Context& context, Plan plan) : context_(context), plan_(std::move(plan)) {}
   ~Model();
-  struct Packed { uint32_t constant; PackKey key; void* data; };
+  struct Packed {
+    uint32_t constant;
+    PackKey key;
+    void* data;
+  };
   const void* find_packed(uint32_t index, const PackKey& key) const;
   Result<const void*> keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes);
   Context& context_;

@@ -8,7 +8,7 @@ namespace {
 // Views are computed on addresses; a made-up base stands for memory that has none yet.
 char* const kBase = reinterpret_cast<char*>(uintptr_t{1} << 44);
 
-constexpr size_t kMaxParts = 64;   // concatenations of more are copied by their own kernel
+constexpr size_t kMaxParts = 64;  // concatenations of more are copied by their own kernel
 
 class ViewScope final : public RunScope {
  public:
@@ -56,13 +56,19 @@ class Placer {
         if (v != kNoIndex) producer_[v] = s;
       if (skipped(s)) continue;
       for (uint32_t v : stage.inputs)
-        if (v != kNoIndex) { last_use_[v] = s; ++uses_[v]; }
+        if (v != kNoIndex) {
+          last_use_[v] = s;
+          ++uses_[v];
+        }
     }
     // What this segment does not make and does not know comes from the frame.
     for (uint32_t v = 0; v < n; ++v) {
       const InferValue& known = types_.value(v);
       if (producer_[v] != kNoIndex || at(v).kind != Kind::kNone || !known.present) continue;
-      if (!known.type.is_tensor()) { at(v).kind = Kind::kObject; continue; }
+      if (!known.type.is_tensor()) {
+        at(v).kind = Kind::kObject;
+        continue;
+      }
       if (!known.type.shape.fixed()) continue;
       at(v).kind = Kind::kSlot;
       at(v).slot = v;
@@ -76,7 +82,7 @@ class Placer {
     if (known.constant) {
       at(v).kind = Kind::kConstant;
       at(v).view = *known.constant;
-    } else if (function_.values[v].kind == ValueKind::kConstant) {   // packed: only its type is there to see
+    } else if (function_.values[v].kind == ValueKind::kConstant) {  // packed: only its type is there to see
       at(v).kind = Kind::kConstant;
       at(v).view = shape_view(known.type);
     }
@@ -116,14 +122,19 @@ class Placer {
   // The concatenation of stage s gets a block, and inputs that can be written there directly get parts of it.
   Status compose(uint32_t s) {
     const Stage& stage = function_.stages[s];
-    if (!stage.op->compose || skipped(s) || stage.epilogue.count || stage.outputs.empty() || stage.outputs[0] == kNoIndex) return {};
+    if (!stage.op->compose || skipped(s) || stage.epilogue.count || stage.outputs.empty() ||
+        stage.outputs[0] == kNoIndex)
+      return {};
     const uint32_t v = stage.outputs[0];
     if (!types_.value(v).type.shape.fixed() || is_sub_byte(types_.value(v).type.dtype)) return {};
     bool any = false;
     for (uint32_t i = 0; i < stage.inputs.size(); ++i) any = any || composable(stage, i, s);
     if (!any) return {};
     if (at(v).kind == Kind::kNone) {
-      if (wanted_[v]) place_in_slot(v); else MICA_TRY_STATUS(own_block(v, s, true));
+      if (wanted_[v])
+        place_in_slot(v);
+      else
+        MICA_TRY_STATUS(own_block(v, s, true));
     }
     if (at(v).kind == Kind::kBlock) out_.blocks[static_cast<size_t>(at(v).block)].composed = true;
     for (uint32_t i = 0; i < stage.inputs.size(); ++i)
@@ -133,8 +144,11 @@ class Placer {
 
   bool composable(const Stage& stage, uint32_t i, uint32_t s) const {
     const uint32_t u = stage.inputs[i];
-    if (u == kNoIndex || producer_[u] == kNoIndex || producer_[u] >= s || out_.values[u].kind != Kind::kNone) return false;
-    if (wanted_[u] || std::count(stage.inputs.begin(), stage.inputs.end(), u) != 1 || !types_.value(u).type.shape.fixed()) return false;
+    if (u == kNoIndex || producer_[u] == kNoIndex || producer_[u] >= s || out_.values[u].kind != Kind::kNone)
+      return false;
+    if (wanted_[u] || std::count(stage.inputs.begin(), stage.inputs.end(), u) != 1 ||
+        !types_.value(u).type.shape.fixed())
+      return false;
     const Stage& maker = function_.stages[producer_[u]];
     return !maker.op->view && function_.values[u].channels_last == function_.values[stage.outputs[0]].channels_last;
   }
@@ -165,12 +179,28 @@ class Placer {
       const uint32_t v = stage.outputs[k];
       if (v == kNoIndex) continue;
       const Type& type = types_.value(v).type;
-      if (!type.is_tensor()) { at(v).kind = Kind::kObject; all_views = false; continue; }
-      if (!type.shape.fixed()) { at(v).kind = Kind::kDynamic; at(v).slot = v; all_views = false; continue; }
-      if (at(v).kind == Kind::kBlock || at(v).kind == Kind::kSlot) { all_views = false; touch(v, s); continue; }
+      if (!type.is_tensor()) {
+        at(v).kind = Kind::kObject;
+        all_views = false;
+        continue;
+      }
+      if (!type.shape.fixed()) {
+        at(v).kind = Kind::kDynamic;
+        at(v).slot = v;
+        all_views = false;
+        continue;
+      }
+      if (at(v).kind == Kind::kBlock || at(v).kind == Kind::kSlot) {
+        all_views = false;
+        touch(v, s);
+        continue;
+      }
       if (all_views && !wanted_[v] && try_view(stage, s, k)) continue;
       all_views = false;
-      if (wanted_[v]) { place_in_slot(v); continue; }
+      if (wanted_[v]) {
+        place_in_slot(v);
+        continue;
+      }
       if (k == 0 && options_.in_place && try_in_place(stage, s, v)) continue;
       MICA_TRY_STATUS(own_block(v, s, false));
     }
@@ -197,7 +227,10 @@ class Placer {
     set_order(dense, channels_last);
     int64_t previous = 0;
     for (int step = 0; step < view.rank; ++step) {
-      const int i = channels_last && view.rank >= 3 ? (step == 0 ? 1 : step == view.rank - 1 ? 0 : view.rank - step) : view.rank - 1 - step;
+      const int i = channels_last && view.rank >= 3 ? (step == 0               ? 1
+                                                       : step == view.rank - 1 ? 0
+                                                                               : view.rank - step)
+                                                    : view.rank - 1 - step;
       if (view.dim(i) == 1) continue;
       if (view.stride(i) < previous || view.stride(i) < dense.stride(i)) return false;
       if (previous == 0 && view.stride(i) != dense.stride(i)) return false;
@@ -245,9 +278,11 @@ class Placer {
       const uint32_t u = stage.inputs[i];
       if (u == kNoIndex || at(u).kind != Kind::kBlock || at(u).offset != 0 || producer_[u] == kNoIndex) continue;
       const Block& block = out_.blocks[static_cast<size_t>(at(u).block)];
-      const bool same = at(u).view.dtype == want.dtype && at(u).view.rank == want.rank && at(u).view.dims == want.dims &&
-                        at(u).view.strides == want.strides && block.bytes == extent_bytes(want);
-      if (!same || block.composed || !only_reader(u, s) || std::count(stage.inputs.begin(), stage.inputs.end(), u) != 1) continue;
+      const bool same = at(u).view.dtype == want.dtype && at(u).view.rank == want.rank &&
+                        at(u).view.dims == want.dims && at(u).view.strides == want.strides &&
+                        block.bytes == extent_bytes(want);
+      if (!same || block.composed || !only_reader(u, s) || std::count(stage.inputs.begin(), stage.inputs.end(), u) != 1)
+        continue;
       at(v) = at(u);
       touch(v, s);
       return true;
@@ -258,7 +293,9 @@ class Placer {
   // Nobody reads any value of u's block after stage s, and only u of them in s.
   bool only_reader(uint32_t u, uint32_t s) const {
     for (uint32_t w = 0; w < out_.values.size(); ++w)
-      if (w != u && out_.values[w].kind == Kind::kBlock && out_.values[w].block == out_.values[u].block && last_use_[w] >= s && uses_[w]) return false;
+      if (w != u && out_.values[w].kind == Kind::kBlock && out_.values[w].block == out_.values[u].block &&
+          last_use_[w] >= s && uses_[w])
+        return false;
     return last_use_[u] == s;
   }
 
@@ -272,7 +309,8 @@ class Placer {
 
 }  // namespace
 
-bool part_of(const Stage& stage, std::span<const TensorView> sizes, const TensorView& whole, TensorView& part, uint32_t i) {
+bool part_of(const Stage& stage, std::span<const TensorView> sizes, const TensorView& whole, TensorView& part,
+             uint32_t i) {
   if (sizes.size() > kMaxParts) return false;
   ViewScope scope;
   RunValue in[kMaxParts];
@@ -321,7 +359,8 @@ void Placement::clear() {
   wanted.clear();
 }
 
-Status place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options, Placement& out) {
+Status place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options,
+                    Placement& out) {
   out.clear();
   return Placer(function, types, options, out).run();
 }

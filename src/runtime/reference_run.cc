@@ -32,12 +32,13 @@ RunValue ReferenceRun::value_of(uint32_t v) const {
   if (bound.dynamic) {
     value.tensor.dtype = bound.type.dtype;
     value.tensor.rank = std::max<int>(bound.type.shape.rank, 0);
-    return value;   // no data before allocate_output
+    return value;  // no data before allocate_output
   }
   value.tensor = bound.view;
   if (!bound.constant || !value.tensor.data) {
     const Place& place = bound.place;
-    value.tensor.data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset) : static_cast<char*>(frame_.bases[place.base]) + place.offset;
+    value.tensor.data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset)
+                                                    : static_cast<char*>(frame_.bases[place.base]) + place.offset;
   }
   return value;
 }
@@ -47,13 +48,15 @@ Status ReferenceRun::allocate_output(int i, std::span<const int64_t> dims) {
   RunValue& output = outputs[static_cast<size_t>(i)];
   const uint32_t v = arguments_.outputs[static_cast<size_t>(i)];
   if (!segment_.values[v].dynamic) {
-    MICA_CHECK(std::ranges::equal(output.tensor.shape(), dims), kBadShape, "output {} has another shape than was inferred", i);
+    MICA_CHECK(std::ranges::equal(output.tensor.shape(), dims), kBadShape,
+               "output {} has another shape than was inferred", i);
     return {};
   }
   MICA_CHECK(dims.size() <= kMaxRank, kBadRank, "output {} has rank {}, more than {}", i, dims.size(), kMaxRank);
   int64_t count = 1;
   for (int64_t d : dims)
-    MICA_CHECK(d >= 0 && !__builtin_mul_overflow(count, d, &count) && count < (int64_t{1} << 56), kBadShape, "output {} would be too large", i);
+    MICA_CHECK(d >= 0 && !__builtin_mul_overflow(count, d, &count) && count < (int64_t{1} << 56), kBadShape,
+               "output {} would be too large", i);
   const auto bytes = static_cast<size_t>(dense_bytes(output.tensor.dtype, dims));
   Buffer& slot = frame_.slots[v];
   if (bytes > slot.size() || !slot.data()) {
@@ -97,10 +100,10 @@ Status ReferenceRun::call(int region, std::span<const RunValue> in, std::span<Ca
   MICA_CHECK(region < static_cast<int>(arguments_.function_count), kInternal, "the operator has no region {}", region);
   const uint32_t index = arguments_.functions[region];
   const PlanFunction& function = runner_.model_.plan().functions[index];
-  MICA_CHECK(in.size() == function.inputs.size() && out.size() <= function.outputs.size(), kInternal, "a region takes {} operands, got {}",
-             function.inputs.size(), in.size());
+  MICA_CHECK(in.size() == function.inputs.size() && out.size() <= function.outputs.size(), kInternal,
+             "a region takes {} operands, got {}", function.inputs.size(), in.size());
   MICA_CHECK(where_.depth + 1 < kMaxCallDepth, kDepth, "functions call each other deeper than {}", kMaxCallDepth);
-  MICA_TRY(Frame* frame, runner_.frame_for(index, where_.depth + 1));
+  MICA_TRY(Frame * frame, runner_.frame_for(index, where_.depth + 1));
   for (size_t i = 0; i < in.size(); ++i) {
     const uint32_t v = function.inputs[i];
     frame->object_at[v] = in[i].object;
@@ -122,7 +125,8 @@ Status ReferenceRun::call(int region, std::span<const RunValue> in, std::span<Ca
       MICA_TRY(out[i].object, frame->object_at[v]->copy());
     } else if (function.values[v].kind == ValueKind::kConstant) {
       Pool pool;
-      MICA_TRY(const TensorView* view, constant_view(runner_.model_.plan().constants[function.values[v].constant], pool));
+      MICA_TRY(const TensorView* view,
+               constant_view(runner_.model_.plan().constants[function.values[v].constant], pool));
       MICA_TRY(out[i].tensor, OwnedTensor::copy_of(*view));
     } else {
       MICA_TRY(out[i].tensor, OwnedTensor::copy_of(frame->views[v]));

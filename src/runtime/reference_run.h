@@ -6,9 +6,18 @@ namespace mica {
 
 class ReferenceRun final : public RunScope {
  public:
-  struct Where { int depth; const RunControl& control; };
-  ReferenceRun(Runner& runner, Frame& frame, const BoundSegment& segment, const ReferenceArguments& arguments, Where where)
-      : runner_(runner), frame_(frame), segment_(segment), arguments_(arguments), where_(where), mark_(runner.temporary_.mark()) {}
+  struct Where {
+    int depth;
+    const RunControl& control;
+  };
+  ReferenceRun(Runner& runner, Frame& frame, const BoundSegment& segment, const ReferenceArguments& arguments,
+               Where where)
+      : runner_(runner),
+        frame_(frame),
+        segment_(segment),
+        arguments_(arguments),
+        where_(where),
+        mark_(runner.temporary_.mark()) {}
   ~ReferenceRun() { runner_.temporary_.rewind(mark_); }
   Status begin();
 

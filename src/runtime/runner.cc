@@ -17,15 +17,17 @@ constexpr double kInlineWork = 40000;
 const RunDef* find_built_in_run(const void* self, const OpDef& op) {
   const auto& context = *static_cast<const Context*>(self);
   for (const CustomOperator* custom : context.operators)
-    if (&custom->def == &op) return nullptr;   // a caller's operator brings its own computation
+    if (&custom->def == &op) return nullptr;  // a caller's operator brings its own computation
   return mica::find_run(op);
 }
 
 }  // namespace
 
 Status check_stop(const RunControl& control) {
-  if (control.cancel && control.cancel->load(std::memory_order_relaxed)) return error(Code::kCancelled, "the run was cancelled");
-  if (control.deadline_ns && now_ns() > control.deadline_ns) return error(Code::kDeadline, "the run missed its deadline");
+  if (control.cancel && control.cancel->load(std::memory_order_relaxed))
+    return error(Code::kCancelled, "the run was cancelled");
+  if (control.deadline_ns && now_ns() > control.deadline_ns)
+    return error(Code::kDeadline, "the run missed its deadline");
   return {};
 }
 
@@ -48,7 +50,7 @@ Status Runner::charge(size_t more) {
 Result<Frame*> Runner::frame_for(uint32_t function, int depth) {
   for (size_t i = 0; i < frames_.size(); ++i)
     if (frames_[i]->function == function && frame_depths_[i] == depth) return frames_[i];
-  MICA_TRY(Frame* frame, Frame::create(model_.plan().functions[function], function));
+  MICA_TRY(Frame * frame, Frame::create(model_.plan().functions[function], function));
   Status status = frames_.push_back(frame);
   if (!status.ok()) {
     Frame::destroy(frame);
@@ -88,7 +90,8 @@ Result<Runner::Site*> Runner::site(uint32_t function, uint32_t first_stage) {
   }
   for (uint32_t v : made->live_in)
     if (plan.values[v].type.is_tensor() && plan.values[v].type.shape.known())
-      for (Dim d : plan.values[v].type.shape.span()) made->bounded = made->bounded || model_.plan().dims.depends_on(d, SymbolKind::kBounded);
+      for (Dim d : plan.values[v].type.shape.span())
+        made->bounded = made->bounded || model_.plan().dims.depends_on(d, SymbolKind::kBounded);
   return made;
 }
 
@@ -103,7 +106,8 @@ Status Runner::make_key(const Frame& frame, const Site& site, Vector<int64_t>& k
     const Shape& planned = plan.values[v].type.shape;
     MICA_TRY_STATUS(key.push_back(frame.views[v].rank));
     for (int i = 0; i < frame.views[v].rank; ++i) {
-      const bool open = site.bounded && site.mode == SegmentMode::kShapes && planned.known() && whole.dims.depends_on(planned[i], SymbolKind::kBounded);
+      const bool open = site.bounded && site.mode == SegmentMode::kShapes && planned.known() &&
+                        whole.dims.depends_on(planned[i], SymbolKind::kBounded);
       MICA_TRY_STATUS(key.push_back(open ? planned[i].raw() : frame.views[v].dim(i)));
       if (open) MICA_TRY_STATUS(bounded_.push_back(frame.views[v].dim(i)));
     }
@@ -117,7 +121,10 @@ Status Runner::make_key(const Frame& frame, const Site& site, Vector<int64_t>& k
     const bool integers = is_integer(view.dtype) || view.dtype == DType::kBool;
     for (int64_t i = 0, n = view.count(); i < n; ++i) {
       int64_t bits = integers ? elements.integer(i) : 0;
-      if (!integers) { const double number = elements.number(i); std::memcpy(&bits, &number, sizeof bits); }
+      if (!integers) {
+        const double number = elements.number(i);
+        std::memcpy(&bits, &number, sizeof bits);
+      }
       MICA_TRY_STATUS(key.push_back(bits));
     }
   }
@@ -133,7 +140,7 @@ Result<BoundSegment*> Runner::segment_for(Frame& frame, Site& site) {
         segment->last_use = ++clock_;
         return segment;
       }
-    MICA_TRY(BoundSegment* segment, bind(frame, site));
+    MICA_TRY(BoundSegment * segment, bind(frame, site));
     if (segment) return segment;
     // The mode is not enough here: the next one, for good (segments of other modes would never be found again).
     MICA_CHECK(site.mode != SegmentMode::kDynamic, kInternal, "a stage cannot be bound");
@@ -188,9 +195,12 @@ Status Runner::describe(const Frame& frame, const Site& site, bool at_bounds) {
     InferValue& known = live_[v];
     known.present = true;
     known.type = plan.values[v].type;
-    if (!known.type.is_tensor()) { known.type.shape = Shape(); continue; }
+    if (!known.type.is_tensor()) {
+      known.type.shape = Shape();
+      continue;
+    }
     const Shape planned = known.type.shape;
-    known.type.shape = frame.views[v].to_shape();   // not the plan's symbols
+    known.type.shape = frame.views[v].to_shape();  // not the plan's symbols
     for (int i = 0; at_bounds && planned.known() && i < planned.rank; ++i) {
       if (!whole.dims.depends_on(planned[i], SymbolKind::kBounded)) continue;
       const int64_t bound = whole.dims.evaluate(planned[i], symbols_);
@@ -213,12 +223,13 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
       if (v != kNoIndex && live_[v].present && live_[v].type.is_tensor() && frame.views[v].dtype != DType::kString &&
           frame.views[v].count() <= kMaxKnownElements)
         live_[v].constant = &frame.views[v];
-  MICA_TRY(SegmentResult result, bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_));
+  MICA_TRY(SegmentResult result,
+           bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_));
   if (result.stalled) return static_cast<BoundSegment*>(nullptr);
   ++binds_;
   result.segment->last_use = ++clock_;
   Status status = result.segment->key.assign(key_);
-  if (status.ok() && at_bounds) {   // all memory that any run may need, before the first
+  if (status.ok() && at_bounds) {  // all memory that any run may need, before the first
     status = reserve(frame, *result.segment);
     if (status.ok()) status = refresh(frame, site, *result.segment);
   } else if (status.ok()) {
@@ -241,7 +252,7 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
 // Other numbers of bounded dimensions: strides, sizes and arguments anew, in the memory that the segment has.
 Status Runner::refresh(Frame& frame, Site& site, BoundSegment& segment) {
   ++refreshes_;
-  segment.bounded.clear();   // fits nothing until it is done
+  segment.bounded.clear();  // fits nothing until it is done
   MICA_TRY_STATUS(describe(frame, site, false));
   SegmentRequest request{site.function, site.first_stage, site.mode, live_};
   request.again = &segment;
@@ -287,8 +298,8 @@ Status Runner::ready(Frame& frame, const BoundSegment& segment) {
 }
 
 Status Runner::prepare(Frame& frame) {
-  MICA_TRY(Site* first, site(frame.function, 0));
-  MICA_TRY(BoundSegment* segment, segment_for(frame, *first));
+  MICA_TRY(Site * first, site(frame.function, 0));
+  MICA_TRY(BoundSegment * segment, segment_for(frame, *first));
   arena_bytes_ = segment->arena_bytes;
   arena_bound_ = segment->arena_bound;
   last_segment_ = segment;
@@ -300,8 +311,8 @@ Status Runner::run(Frame& frame, int depth, const RunControl& control) {
   uint32_t stage = 0;
   const auto stages = static_cast<uint32_t>(model_.plan().functions[frame.function].stages.size());
   do {
-    MICA_TRY(Site* place, site(frame.function, stage));
-    MICA_TRY(BoundSegment* segment, segment_for(frame, *place));
+    MICA_TRY(Site * place, site(frame.function, stage));
+    MICA_TRY(BoundSegment * segment, segment_for(frame, *place));
     MICA_TRY_STATUS(ready(frame, *segment));
     if (depth == 0 && stage == 0) {
       arena_bytes_ = segment->arena_bytes;
@@ -309,7 +320,8 @@ Status Runner::run(Frame& frame, int depth, const RunControl& control) {
       last_segment_ = segment;
     }
     MICA_TRY_STATUS(run_segment(frame, *segment, depth, control));
-    MICA_CHECK(segment->end_stage > stage || stages == 0 || segment->ends_function, kInternal, "a segment makes no progress");
+    MICA_CHECK(segment->end_stage > stage || stages == 0 || segment->ends_function, kInternal,
+               "a segment makes no progress");
     stage = segment->end_stage;
   } while (stage < stages);
   return {};
@@ -325,11 +337,13 @@ Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth,
     MICA_TRY_STATUS(check_stop(control));
     if (step.reference) {
       if (Status status = run_reference(frame, segment, step, depth, control); !status.ok())
-        return status.take_error().at(model_.plan().name(model_.plan().functions[frame.function].stages[step.stage].name));
+        return status.take_error().at(
+            model_.plan().name(model_.plan().functions[frame.function].stages[step.stage].name));
     } else {
       for (uint32_t k = 0; k < step.operand_count; ++k) {
         const Place& place = step.operands[k];
-        operands_[k] = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset) : static_cast<char*>(frame.bases[place.base]) + place.offset;
+        operands_[k] = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset)
+                                                   : static_cast<char*>(frame.bases[place.base]) + place.offset;
       }
       if (step.check) MICA_TRY_STATUS(step.check(step.arguments, operands_.data()));
       launch(step, operands_.data());
@@ -343,11 +357,16 @@ Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth,
 }
 
 void Runner::launch(const BoundStep& step, void* const* operands) {
-  struct Launch { const BoundStep* step; void* const* operands; char* scratch; };
+  struct Launch {
+    const BoundStep* step;
+    void* const* operands;
+    char* scratch;
+  };
   const Launch context{&step, operands, static_cast<char*>(scratch_.data())};
   const auto run = [](const void* c, int64_t begin, int64_t end, int worker) {
     const auto& l = *static_cast<const Launch*>(c);
-    l.step->kernel(l.step->arguments, l.operands, {begin, end, worker, l.scratch + static_cast<size_t>(worker) * l.step->scratch_bytes});
+    l.step->kernel(l.step->arguments, l.operands,
+                   {begin, end, worker, l.scratch + static_cast<size_t>(worker) * l.step->scratch_bytes});
   };
   Threads* threads = model_.context().threads;
   if (!threads || threads->concurrency() == 1 || step.tasks <= 1 || step.work < kInlineWork) {
@@ -368,15 +387,18 @@ Status Runner::report(Frame& frame, const BoundSegment& segment, const BoundStep
     if (v == kNoIndex || n == kMost || segment.values[v].object) continue;
     const Place& place = segment.values[v].place;
     views[n] = segment.values[v].dynamic ? frame.views[v] : segment.values[v].view;
-    views[n].data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset) : static_cast<char*>(frame.bases[place.base]) + place.offset;
+    views[n].data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset)
+                                                : static_cast<char*>(frame.bases[place.base]) + place.offset;
     names[n++] = plan.name(plan.functions[frame.function].values[v].name);
   }
-  const StageEvent event{plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, now_ns(), step.stage};
+  const StageEvent event{
+      plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, now_ns(), step.stage};
   if (!stage_fn_(stage_user_, event)) return error(Code::kCancelled, "the stage callback stopped the run");
   return {};
 }
 
-Status Runner::run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth, const RunControl& control) {
+Status Runner::run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth,
+                             const RunControl& control) {
   ReferenceRun run(*this, frame, segment, *step.reference, {depth, control});
   MICA_TRY_STATUS(run.begin());
   Status status = step.reference->op->reference(run);

@@ -10,7 +10,7 @@ namespace mica {
 // What stops a run early.
 struct RunControl {
   const std::atomic<bool>* cancel = nullptr;
-  int64_t deadline_ns = 0;   // of the monotonic clock; 0: none
+  int64_t deadline_ns = 0;  // of the monotonic clock; 0: none
 };
 
 // Called behind each stage of the main function. Tensors are readable during the call only.
@@ -19,13 +19,13 @@ struct StageEvent {
   std::span<const TensorView> outputs;
   std::span<const std::string_view> output_names;
   int64_t begin_ns, end_ns;
-  uint32_t stage = 0;   // of the main function
+  uint32_t stage = 0;  // of the main function
 };
-using StageFn = bool (*)(void* user, const StageEvent& event);   // false stops the run as cancelled
+using StageFn = bool (*)(void* user, const StageEvent& event);  // false stops the run as cancelled
 
 struct RunnerOptions {
-  size_t memory_cap = SIZE_MAX;   // bytes of arenas, slots and scratch
-  int cached_segments = 32;       // per place in a function
+  size_t memory_cap = SIZE_MAX;  // bytes of arenas, slots and scratch
+  int cached_segments = 32;      // per place in a function
   bool exact = false, low_memory = false, reference_only = false;
   bool views = true, in_place = true, compose = true;
   const char* isa = nullptr;
@@ -38,18 +38,21 @@ class Runner {
   ~Runner();
 
   Result<Frame*> main_frame();
-  // Operands of a call stand in the frame: views[v] and bases of input values, object_at for objects. Output values whose base is
-  // set (`caller_out`) are written there; the others get slots.
+  // Operands of a call stand in the frame: views[v] and bases of input values, object_at for objects. Output values
+  // whose base is set (`caller_out`) are written there; the others get slots.
   Status run(Frame& frame, int depth, const RunControl& control);
   // Binds what can be bound from the input shapes in the frame and reserves memory, without running.
   Status prepare(Frame& frame);
-  void set_stage_callback(StageFn fn, void* user) { stage_fn_ = fn; stage_user_ = user; }
+  void set_stage_callback(StageFn fn, void* user) {
+    stage_fn_ = fn;
+    stage_user_ = user;
+  }
   void begin_run() { text_.reset(); }
 
-  size_t memory_bytes() const;                 // arenas, slots, scratch of all frames now held
+  size_t memory_bytes() const;  // arenas, slots, scratch of all frames now held
   size_t arena_bytes() const { return arena_bytes_; }
   size_t arena_bound() const { return arena_bound_; }
-  uint64_t binds() const { return binds_; }    // segments bound so far
+  uint64_t binds() const { return binds_; }  // segments bound so far
   // How often a bounded dimension got another number: the same segment, in the memory planned at its bounds.
   uint64_t refreshes() const { return refreshes_; }
   // The bound segments of the main function for the shapes last used; for inspection.
@@ -57,10 +60,10 @@ class Runner {
 
  private:
   friend class ReferenceRun;
-  struct Site {   // a place where segments of a function begin
+  struct Site {  // a place where segments of a function begin
     uint32_t function = 0, first_stage = 0;
     SegmentMode mode = SegmentMode::kShapes;
-    bool bounded = false;   // bounded dimensions are among the operands'
+    bool bounded = false;  // bounded dimensions are among the operands'
     Vector<uint32_t> live_in;
     Vector<BoundSegment*> segments;
   };
@@ -76,7 +79,8 @@ class Runner {
   Status ready(Frame& frame, const BoundSegment& segment);
   Status run_segment(Frame& frame, const BoundSegment& segment, int depth, const RunControl& control);
   void launch(const BoundStep& step, void* const* operands);
-  Status run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth, const RunControl& control);
+  Status run_reference(Frame& frame, const BoundSegment& segment, const BoundStep& step, int depth,
+                       const RunControl& control);
   Status report(Frame& frame, const BoundSegment& segment, const BoundStep& step, int64_t begin_ns);
   Result<Frame*> frame_for(uint32_t function, int depth);
   Status charge(size_t more);
@@ -84,16 +88,16 @@ class Runner {
   Model& model_;
   RunnerOptions options_;
   Vector<Site*> sites_;
-  Vector<Frame*> frames_;           // by depth, one per function used there
+  Vector<Frame*> frames_;  // by depth, one per function used there
   Vector<int> frame_depths_;
   Vector<void*> operands_;
-  Vector<int64_t> key_, bounded_;   // as BoundSegment's
-  Vector<int64_t> symbols_;         // numbers with which bounded dimensions are at their bounds
+  Vector<int64_t> key_, bounded_;  // as BoundSegment's
+  Vector<int64_t> symbols_;        // numbers with which bounded dimensions are at their bounds
   Vector<InferValue> live_;
   BindScratch bind_scratch_;
   Buffer scratch_;
-  ReusablePool temporary_;          // of one reference call
-  ReusablePool text_;               // string elements of one run
+  ReusablePool temporary_;  // of one reference call
+  ReusablePool text_;       // string elements of one run
   StageFn stage_fn_ = nullptr;
   void* stage_user_ = nullptr;
   size_t arena_bytes_ = 0, arena_bound_ = 0, held_ = 0;

@@ -42,7 +42,8 @@ Status Session::reset_states() {
   for (size_t k = 0; k < states_.size(); ++k) {
     const Type& type = input_type(model_.plan().states[k].input);
     int64_t dims[kMaxRank];
-    for (int i = 0; i < type.shape.rank; ++i) dims[i] = type.shape[i].is_fixed() ? type.shape[i].value() : 0;   // a growing axis begins empty
+    for (int i = 0; i < type.shape.rank; ++i)
+      dims[i] = type.shape[i].is_fixed() ? type.shape[i].value() : 0;  // a growing axis begins empty
     MICA_TRY(states_[k], OwnedTensor::make(type.dtype, {dims, static_cast<size_t>(std::max<int>(type.shape.rank, 0))}));
     const TensorView& view = states_[k].view();
     std::memset(view.data, 0, static_cast<size_t>(dense_bytes(view.dtype, view.shape())));
@@ -62,12 +63,13 @@ Status Session::set_input(size_t i, const TensorView& tensor) {
   const Type& type = input_type(i);
   const std::string_view name = model_.plan().name(model_.plan().inputs[i].name);
   MICA_CHECK(type.is_tensor(), kBadType, "input `{}` is not a tensor", name);
-  MICA_CHECK(tensor.dtype == type.dtype, kBadType, "input `{}` takes {}, got {}", name, name_of(type.dtype), name_of(tensor.dtype));
+  MICA_CHECK(tensor.dtype == type.dtype, kBadType, "input `{}` takes {}, got {}", name, name_of(type.dtype),
+             name_of(tensor.dtype));
   MICA_CHECK(!type.shape.known() || tensor.rank == type.shape.rank, kBadRank, "input `{}` takes rank {}, got {}", name,
              static_cast<int>(type.shape.rank), tensor.rank);
   for (int d = 0; d < type.shape.rank; ++d)
-    MICA_CHECK(!type.shape[d].is_fixed() || type.shape[d].is(tensor.dim(d)), kBadShape, "input `{}` takes {} at axis {}, got {}", name,
-               type.shape[d].value(), d, tensor.dim(d));
+    MICA_CHECK(!type.shape[d].is_fixed() || type.shape[d].is(tensor.dim(d)), kBadShape,
+               "input `{}` takes {} at axis {}, got {}", name, type.shape[d].value(), d, tensor.dim(d));
   MICA_CHECK(tensor.contiguous(), kUsage, "input `{}` must be dense", name);
   frame_->views[v] = tensor;
   frame_->bases[kBaseFirstSlot + v] = tensor.data;
@@ -94,7 +96,8 @@ Status Session::set_output(size_t i, const TensorView& tensor) {
 Status Session::bind_symbols(size_t i, const TensorView& tensor) {
   const Shape& shape = input_type(i).shape;
   for (int d = 0; d < shape.rank; ++d)
-    MICA_CHECK(model_.plan().dims.solve(shape[d], tensor.dim(d), symbols_), kBadShape, "input `{}` has {} at axis {}, which other inputs contradict",
+    MICA_CHECK(model_.plan().dims.solve(shape[d], tensor.dim(d), symbols_), kBadShape,
+               "input `{}` has {} at axis {}, which other inputs contradict",
                model_.plan().name(model_.plan().inputs[i].name), tensor.dim(d), d);
   return {};
 }
@@ -109,15 +112,17 @@ Status Session::check_inputs() {
   std::ranges::fill(symbols_, -1);
   for (size_t i = 0; i < given_.size(); ++i) {
     const bool is_state = std::ranges::any_of(model_.plan().states, [&](const PlanState& s) { return s.input == i; });
-    MICA_CHECK(given_[i] || is_state, kState, "input `{}` has not been set", model_.plan().name(model_.plan().inputs[i].name));
+    MICA_CHECK(given_[i] || is_state, kState, "input `{}` has not been set",
+               model_.plan().name(model_.plan().inputs[i].name));
     if (input_type(i).is_tensor()) MICA_TRY_STATUS(bind_symbols(i, frame_->views[main().inputs[i]]));
   }
   for (size_t i = 0; i < symbols_.size(); ++i) {
     const SymbolInfo& info = model_.plan().dims.symbol_info(i);
-    MICA_CHECK(info.kind != SymbolKind::kBounded || symbols_[i] <= info.bound, kBadShape, "dimension `{}` is {}, beyond its bound of {}",
-               info.name.view(), symbols_[i], info.bound);
+    MICA_CHECK(info.kind != SymbolKind::kBounded || symbols_[i] <= info.bound, kBadShape,
+               "dimension `{}` is {}, beyond its bound of {}", info.name.view(), symbols_[i], info.bound);
   }
-  for (uint32_t k = 0; k < main().outputs.size(); ++k) {   // the caller's memory, where the value is not an operand itself
+  for (uint32_t k = 0; k < main().outputs.size();
+       ++k) {  // the caller's memory, where the value is not an operand itself
     const uint32_t v = main().outputs[k];
     if (main().values[v].kind == ValueKind::kFrame) frame_->given[v] = caller_out_[k];
   }
@@ -134,7 +139,7 @@ Status Session::run(const RunControl& control) {
   MICA_TRY_STATUS(check_inputs());
   runner_.begin_run();
   {
-    const FlushDenormals flush;   // the caller's floating-point mode comes back at the brace
+    const FlushDenormals flush;  // the caller's floating-point mode comes back at the brace
     Threads* threads = model_.context().threads;
     if (threads) threads->begin_burst();
     Status status = runner_.run(*frame_, 0, control);
@@ -169,8 +174,8 @@ Status Session::deliver() {
   for (size_t i = 0; i < caller_out_.size(); ++i) {
     if (!caller_out_[i].data || !output_type(i).is_tensor()) continue;
     MICA_TRY(const TensorView view, output(i));
-    MICA_CHECK(view.dtype == caller_out_[i].dtype && std::ranges::equal(view.shape(), caller_out_[i].shape()), kBadShape,
-               "the memory given for output {} has another type or shape than the result", i);
+    MICA_CHECK(view.dtype == caller_out_[i].dtype && std::ranges::equal(view.shape(), caller_out_[i].shape()),
+               kBadShape, "the memory given for output {} has another type or shape than the result", i);
     if (view.data != caller_out_[i].data && !view.empty()) copy_elements(view, caller_out_[i]);
   }
   return {};

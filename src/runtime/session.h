@@ -1,4 +1,5 @@
-// One stream of runs over a model: its inputs, outputs, states and memory. Not thread-safe; as many per model as wanted.
+// One stream of runs over a model: its inputs, outputs, states and memory. Not thread-safe; as many per model as
+// wanted.
 #pragma once
 #include "runtime/runner.h"
 
@@ -19,11 +20,14 @@ class Session {
   size_t input_count() const { return main().inputs.size(); }
   size_t output_count() const { return main().outputs.size(); }
 
-  // Dense memory in source order that stays the caller's and must live until the run ends. Checks type and shape at the door.
+  // Dense memory in source order that stays the caller's and must live until the run ends. Checks type and shape at the
+  // door.
   Status set_input(size_t i, const TensorView& tensor);
   Status set_input_object(size_t i, Object* object);
   // What was set, or null.
-  const TensorView* input(size_t i) const { return given_[i] && input_type(i).is_tensor() ? &frame_->views[main().inputs[i]] : nullptr; }
+  const TensorView* input(size_t i) const {
+    return given_[i] && input_type(i).is_tensor() ? &frame_->views[main().inputs[i]] : nullptr;
+  }
   // Dense memory for an output; its shape is checked when the run knows it. A view without data takes it back.
   Status set_output(size_t i, const TensorView& tensor);
   // Binds for the inputs' shapes (their contents are not read) and reserves memory.
@@ -35,7 +39,7 @@ class Session {
 
   // States: an output that feeds an input of the next run. Zeros at first.
   Status reset_states();
-  Status set_state(size_t k, const TensorView& tensor);   // copies
+  Status set_state(size_t k, const TensorView& tensor);  // copies
   TensorView state(size_t k) const { return states_[k].view(); }
 
  private:
@@ -51,7 +55,7 @@ class Session {
   Runner runner_;
   Frame* frame_ = nullptr;
   Vector<TensorView> caller_out_;
-  Vector<bool> given_;             // inputs that the caller has set
+  Vector<bool> given_;  // inputs that the caller has set
   Vector<OwnedTensor> states_;
   Vector<int64_t> symbols_;
   bool ran_ = false;

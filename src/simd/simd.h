@@ -19,8 +19,10 @@
 //   fma(a,b,c) fms(a,b,c) fnma(a,b,c)          a*b+c, a*b-c, c-a*b; rounded once where the set has it (avx2, avx512,
 //   neon),
 //                                              else twice; kHasFma tells
-//   min_fast max_fast                          one instruction; NaN when the second operand is NaN; when only the first is,
-//                                              unspecified: the second, or NaN. Clamping with the constant first keeps NaN
+//   min_fast max_fast                          one instruction; NaN when the second operand is NaN; when only the first
+//   is,
+//                                              unspecified: the second, or NaN. Clamping with the constant first keeps
+//                                              NaN
 //   min_nan max_nan                            NaN if an operand is NaN; the sign of a zero is unspecified
 //   floor ceil trunc round_even                the sign of zero is kept; NaN and infinities pass
 //   eq ne lt le gt ge is_nan                   -> Mask; every comparison with NaN is false, except ne. I32: eq gt lt

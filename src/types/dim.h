@@ -1,8 +1,9 @@
 // Dimensions: a fixed number, or an expression over named symbols kept in a DimTable.
 //
-// A Dim is eight bytes and trivially copyable, so that shapes are values and a tensor of dimensions (what ONNX's Shape makes)
-// has the memory form of an i64 tensor: data movement works on it unchanged. Equal expressions have equal Dims, because the
-// table keeps expressions in a canonical form (sums of products, hash-consed). Symbols stand for non-negative numbers.
+// A Dim is eight bytes and trivially copyable, so that shapes are values and a tensor of dimensions (what ONNX's Shape
+// makes) has the memory form of an i64 tensor: data movement works on it unchanged. Equal expressions have equal Dims,
+// because the table keeps expressions in a canonical form (sums of products, hash-consed). Symbols stand for
+// non-negative numbers.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -18,10 +19,18 @@ class Dim {
   constexpr Dim() = default;
   // Values below the range that marks expressions (only INT64_MIN and its neighbours) are clamped to it.
   constexpr Dim(int64_t value) : raw_(value < kFirstFixed ? kFirstFixed : value) {}
-  static constexpr Dim expression(uint32_t id) { Dim d; d.raw_ = kMin + id; return d; }
-  static constexpr Dim from_raw(int64_t raw) { Dim d; d.raw_ = raw; return d; }
+  static constexpr Dim expression(uint32_t id) {
+    Dim d;
+    d.raw_ = kMin + id;
+    return d;
+  }
+  static constexpr Dim from_raw(int64_t raw) {
+    Dim d;
+    d.raw_ = raw;
+    return d;
+  }
   constexpr bool is_fixed() const { return raw_ >= kFirstFixed; }
-  constexpr int64_t value() const { return raw_; }  // when is_fixed()
+  constexpr int64_t value() const { return raw_; }                              // when is_fixed()
   constexpr uint32_t id() const { return static_cast<uint32_t>(raw_ - kMin); }  // when not
   constexpr int64_t raw() const { return raw_; }
   constexpr bool operator==(const Dim&) const = default;
@@ -33,8 +42,8 @@ class Dim {
   int64_t raw_ = 0;
 };
 
-// What kind a symbol is: a parameter of binding (fixed by the input's shape), bounded (a parameter of the run, memory is
-// planned at the bound), or known only after an operator ran.
+// What kind a symbol is: a parameter of binding (fixed by the input's shape), bounded (a parameter of the run, memory
+// is planned at the bound), or known only after an operator ran.
 enum class SymbolKind : uint8_t { kInput, kBounded, kData };
 
 struct SymbolInfo {
@@ -43,16 +52,16 @@ struct SymbolInfo {
   int64_t bound = std::numeric_limits<int64_t>::max();
 };
 
-// Owns expressions. Arithmetic on fixed Dims needs no table entry and cannot fail; overflow, division by zero and memory
-// shortage on the rest are kept in `status()` (the first one stays) and yield the Dim 0.
+// Owns expressions. Arithmetic on fixed Dims needs no table entry and cannot fail; overflow, division by zero and
+// memory shortage on the rest are kept in `status()` (the first one stays) and yield the Dim 0.
 class DimTable {
  public:
   DimTable() = default;
   DimTable(DimTable&&) = default;
   DimTable& operator=(DimTable&&) = default;
 
-  // The same name gives the same Dim, of the kind it was first asked for with. Empty names become "_"; names of more than 63 bytes
-  // are kept as their beginning and a hash.
+  // The same name gives the same Dim, of the kind it was first asked for with. Empty names become "_"; names of more
+  // than 63 bytes are kept as their beginning and a hash.
   Dim symbol(std::string_view name, SymbolKind kind = SymbolKind::kInput);
   Dim fresh(std::string_view stem);  // a new data-dependent symbol
   Dim add(Dim a, Dim b);
@@ -79,20 +88,23 @@ class DimTable {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
   int64_t evaluate(Dim d, std::span<const int64_t> values) const;
   // A safe interval for `d` over all values of its symbols (0 … bound).
-  struct Interval { int64_t low, high; };
+  struct Interval {
+    int64_t low, high;
+  };
   Interval interval(Dim d) const;
-  // Makes `d == value` hold: sets the only unknown symbol when d is linear in it. False when there is no solution. True with
-  // nothing set when d has several unknown symbols or is not linear in its own: `evaluate` checks it once they are known.
-  // `values` has an entry for each symbol; negative means unknown.
+  // Makes `d == value` hold: sets the only unknown symbol when d is linear in it. False when there is no solution. True
+  // with nothing set when d has several unknown symbols or is not linear in its own: `evaluate` checks it once they are
+  // known. `values` has an entry for each symbol; negative means unknown.
   bool solve(Dim d, int64_t value, std::span<int64_t> values) const;
   // Puts `to[i]` for symbol i.
   Dim substitute(Dim d, std::span<const Dim> to);
 
-  Status print(Dim d, String& out) const;   // 49*N + floor_div(H + 1, 2)
+  Status print(Dim d, String& out) const;    // 49*N + floor_div(H + 1, 2)
   Result<Dim> parse(std::string_view text);  // the inverse; new names become input symbols
 
-  // The table as a list, for a file: expression `id` is entry `id`. A symbol has no args; a sum has its constant, then pairs of a
-  // coefficient and an expression; the others have their operands. Numbers are raw Dims, of earlier entries when not fixed.
+  // The table as a list, for a file: expression `id` is entry `id`. A symbol has no args; a sum has its constant, then
+  // pairs of a coefficient and an expression; the others have their operands. Numbers are raw Dims, of earlier entries
+  // when not fixed.
   struct Entry {
     uint8_t op = 0;
     const SymbolInfo* symbol = nullptr;
@@ -102,8 +114,11 @@ class DimTable {
   Entry entry(size_t id) const;
   // Appends an entry as it was listed. Errors: kBadFile for what no table holds, kOutOfMemory.
   Status restore(const Entry& entry);
-  // Errors: kLimit for more entries, or an expression nested deeper or of more parts (each counted as often as it is reached).
-  struct Limits { uint64_t entries, depth, parts; };
+  // Errors: kLimit for more entries, or an expression nested deeper or of more parts (each counted as often as it is
+  // reached).
+  struct Limits {
+    uint64_t entries, depth, parts;
+  };
   Status check(const Limits& limits) const;
 
   const Status& status() const { return status_; }
@@ -112,8 +127,11 @@ class DimTable {
 
  private:
   enum class Op : uint8_t { kSymbol, kSum, kProduct, kFloorDiv, kMax, kMin };
-  struct Node { Op op; uint32_t first, count; };
-  struct Terms;   // a polynomial under construction
+  struct Node {
+    Op op;
+    uint32_t first, count;
+  };
+  struct Terms;  // a polynomial under construction
   friend class DimParser;
 
   static Text<64> symbol_name(std::string_view text);

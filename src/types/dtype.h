@@ -1,4 +1,5 @@
-// Element types. Widths are in bits: sub-byte types pack along the innermost axis, low bits first, each row padded to a byte.
+// Element types. Widths are in bits: sub-byte types pack along the innermost axis, low bits first, each row padded to a
+// byte.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +8,33 @@
 namespace mica {
 
 enum class DType : uint8_t {
-  kNone, kF32, kF64, kF16, kBf16, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kBool, kI4, kU4, kI2, kU2,
-  kF8E4m3fn, kF8E4m3fnuz, kF8E5m2, kF8E5m2fnuz, kF8E8m0, kF4E2m1, kString, kC64, kC128,
+  kNone,
+  kF32,
+  kF64,
+  kF16,
+  kBf16,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kBool,
+  kI4,
+  kU4,
+  kI2,
+  kU2,
+  kF8E4m3fn,
+  kF8E4m3fnuz,
+  kF8E5m2,
+  kF8E5m2fnuz,
+  kF8E8m0,
+  kF4E2m1,
+  kString,
+  kC64,
+  kC128,
 };
 inline constexpr int kDTypeCount = static_cast<int>(DType::kC128) + 1;
 

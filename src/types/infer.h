@@ -11,10 +11,11 @@ Result<int> normalize_axis(int64_t axis, int rank, std::string_view what = "axis
 Result<Shape> broadcast(const Shape& a, const Shape& b, DimTable& dims);
 
 // Complete `infer` functions.
-Status infer_same(InferScope& scope);            // output 0 = type of input 0
-Status infer_pointwise(InferScope& scope);       // output 0 = broadcast of all inputs, dtype of input 0 (all dtypes equal)
-Status infer_compare(InferScope& scope);         // as infer_pointwise, dtype bool
-// Complete `reference` for operators whose OpDef::pointwise is set (one or two inputs; the OpDef is found by the caller's symbol).
+Status infer_same(InferScope& scope);       // output 0 = type of input 0
+Status infer_pointwise(InferScope& scope);  // output 0 = broadcast of all inputs, dtype of input 0 (all dtypes equal)
+Status infer_compare(InferScope& scope);    // as infer_pointwise, dtype bool
+// Complete `reference` for operators whose OpDef::pointwise is set (one or two inputs; the OpDef is found by the
+// caller's symbol).
 Status reference_pointwise(RunScope& scope, const OpDef& op);
 
 // Checks with messages that name the operand.

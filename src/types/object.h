@@ -5,12 +5,18 @@
 
 namespace mica {
 
-// A dense tensor with its own memory (64-byte aligned). A string tensor's buffer holds the StringRefs and then their bytes.
+// A dense tensor with its own memory (64-byte aligned). A string tensor's buffer holds the StringRefs and then their
+// bytes.
 class OwnedTensor {
  public:
   OwnedTensor() = default;
-  OwnedTensor(OwnedTensor&& other) noexcept : view_(std::exchange(other.view_, {})), buffer_(std::exchange(other.buffer_, nullptr)) {}
-  OwnedTensor& operator=(OwnedTensor&& other) noexcept { std::swap(view_, other.view_); std::swap(buffer_, other.buffer_); return *this; }
+  OwnedTensor(OwnedTensor&& other) noexcept
+      : view_(std::exchange(other.view_, {})), buffer_(std::exchange(other.buffer_, nullptr)) {}
+  OwnedTensor& operator=(OwnedTensor&& other) noexcept {
+    std::swap(view_, other.view_);
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
   ~OwnedTensor() { deallocate(buffer_); }
 
   // Memory for `dims` elements, not initialised (strings: empty). Errors: kOutOfMemory, kBadShape on overflow.
@@ -24,8 +30,8 @@ class OwnedTensor {
   void* buffer_ = nullptr;
 };
 
-// A sequence holds `tensors` (or `objects`, when its elements are maps); an optional holds none or one item; a map holds its
-// keys and its values as two tensors of rank 1.
+// A sequence holds `tensors` (or `objects`, when its elements are maps); an optional holds none or one item; a map
+// holds its keys and its values as two tensors of rank 1.
 struct Object {
   Kind kind = Kind::kSequence;
   DType dtype = DType::kNone;

@@ -1,7 +1,8 @@
-// What an operator is: its name, attributes, types and reference. One `constexpr`-initialised OpDef per file `ops/<family>/<op>.cc`,
-// found by the build through the file's name.
+// What an operator is: its name, attributes, types and reference. One `constexpr`-initialised OpDef per file
+// `ops/<family>/<op>.cc`, found by the build through the file's name.
 //
-//   MICA_OP(softmax) = {.name = "softmax", .doc = "exp(x - max) / sum along `axis`", .inputs = {1, 1}, .attributes = attr_class<Softmax>(),
+//   MICA_OP(softmax) = {.name = "softmax", .doc = "exp(x - max) / sum along `axis`", .inputs = {1, 1}, .attributes =
+//   attr_class<Softmax>(),
 //                       .infer = infer, .reference = reference};
 #pragma once
 #include "base/table.h"
@@ -16,8 +17,9 @@ struct OpDef;
 // Small known contents are carried along with types, so that shapes computed by a model become dimensions.
 inline constexpr int64_t kMaxKnownElements = 1024;
 
-// What inference knows of one operand. `values`: the elements of a small integer tensor as dimensions (perhaps symbolic);
-// `constant`: the elements themselves, when all are known numbers (constants of any size, small computed ones).
+// What inference knows of one operand. `values`: the elements of a small integer tensor as dimensions (perhaps
+// symbolic); `constant`: the elements themselves, when all are known numbers (constants of any size, small computed
+// ones).
 struct InferValue {
   bool present = false;
   Type type;
@@ -35,7 +37,10 @@ class InferScope {
   const OpDef* definition = nullptr;  // set by `evaluate`
   DimTable* table = nullptr;
 
-  template <class A> const A& attributes() const { return *static_cast<const A*>(attributes_blob); }
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attributes_blob);
+  }
   DimTable& dims() { return *table; }
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && inputs[static_cast<size_t>(i)].present; }
   const Type& type(int i) const { return inputs[static_cast<size_t>(i)].type; }
@@ -44,7 +49,9 @@ class InferScope {
   const InferValue& in(int i) const { return inputs[static_cast<size_t>(i)]; }
   int output_count() const { return static_cast<int>(outputs.size()); }
   // Sets an output's type; outputs beyond those wanted are ignored.
-  void out(int i, const Type& type) { if (i < output_count()) outputs[static_cast<size_t>(i)].type = type; }
+  void out(int i, const Type& type) {
+    if (i < output_count()) outputs[static_cast<size_t>(i)].type = type;
+  }
   void out(int i, DType dtype, const Shape& shape) { out(i, Type::tensor(dtype, shape)); }
   // The elements of an integer operand when each is a known number (false otherwise), or as dimensions.
   bool ints(int i, Ints& list) const;
@@ -69,8 +76,8 @@ struct RunValue {
   Object* object = nullptr;
 };
 
-// The door through which a reference sees its operands. Tensors may have any strides. An output whose shape was not known
-// beforehand has data == nullptr until `allocate_output`.
+// The door through which a reference sees its operands. Tensors may have any strides. An output whose shape was not
+// known beforehand has data == nullptr until `allocate_output`.
 class RunScope {
  public:
   std::span<const RunValue> inputs;
@@ -78,7 +85,10 @@ class RunScope {
   const void* attributes_blob = nullptr;
   const OpDef* definition = nullptr;  // null where a test calls a reference by itself
 
-  template <class A> const A& attributes() const { return *static_cast<const A*>(attributes_blob); }
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attributes_blob);
+  }
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && inputs[static_cast<size_t>(i)].present; }
   bool wants(int i) const { return i < static_cast<int>(outputs.size()) && outputs[static_cast<size_t>(i)].present; }
   const TensorView& in(int i) const { return inputs[static_cast<size_t>(i)].tensor; }
@@ -90,12 +100,15 @@ class RunScope {
   virtual Status allocate_output(int i, std::span<const int64_t> dims) = 0;
   // Makes `tensor` (of a region's result, say) output i.
   virtual Status adopt_output(int i, OwnedTensor tensor) = 0;
-  virtual Result<void*> allocate(size_t bytes) = 0;                        // until the operator returns; 64-byte aligned
-  virtual Result<StringRef> keep(std::string_view text) = 0;               // bytes for a string element, until the run ends
+  virtual Result<void*> allocate(size_t bytes) = 0;           // until the operator returns; 64-byte aligned
+  virtual Result<StringRef> keep(std::string_view text) = 0;  // bytes for a string element, until the run ends
   // Runs a region: results are owned by the caller. Objects go in and out through RunValue::object.
-  struct CallResult { OwnedTensor tensor; Object object; };
+  struct CallResult {
+    OwnedTensor tensor;
+    Object object;
+  };
   virtual Status call(int region, std::span<const RunValue> in, std::span<CallResult> out) = 0;
-  virtual Status check_stop() = 0;                                         // cancel and deadline: call it in long loops
+  virtual Status check_stop() = 0;  // cancel and deadline: call it in long loops
 
  protected:
   ~RunScope() = default;
@@ -104,22 +117,35 @@ class RunScope {
 // How inference computes elements of small integer tensors symbolically.
 enum class DimRule : uint8_t {
   kNone,
-  kMove,   // the reference only moves elements of input 0 (and of all inputs, for concat): it runs on dimensions as they are
-  kAdd, kSub, kMul, kDiv, kMin, kMax, kNeg, kCopy,
+  kMove,  // the reference only moves elements of input 0 (and of all inputs, for concat): it runs on dimensions as they
+          // are
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMin,
+  kMax,
+  kNeg,
+  kCopy,
 };
 
-// Which physical order an operator wants for tensors of rank >= 3: source order; any order, the same for all full-rank operands;
-// or channels last for operand 0 and output 0 (the others as the operator's hook says).
+// Which physical order an operator wants for tensors of rank >= 3: source order; any order, the same for all full-rank
+// operands; or channels last for operand 0 and output 0 (the others as the operator's hook says).
 enum class LayoutRule : uint8_t { kSource, kAny, kChannelsLast };
 
-struct Count { int min = 1, max = 1; };  // max -1: any number
+struct Count {
+  int min = 1, max = 1;
+};  // max -1: any number
 inline constexpr int kAnyNumber = -1;
 
 // Numbers for the cost of one application: fixed types of inputs and outputs.
 struct CostScope {
   std::span<const Type> inputs, outputs;
   const void* attributes_blob;
-  template <class A> const A& attributes() const { return *static_cast<const A*>(attributes_blob); }
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attributes_blob);
+  }
 };
 
 struct OpDef {
@@ -132,27 +158,29 @@ struct OpDef {
   Status (*reference)(RunScope&) = nullptr;
   // Floating-point operations of one application (a multiply-add counts 2); without it: one per output element.
   int64_t (*flops)(const CostScope&) = nullptr;
-  // Output `output` as a view of input 0: false when the strides, or operands whose contents are not known yet (data == nullptr),
-  // do not allow it. The scope's outputs have their dims already. Sets dims, strides (perhaps 0 or negative) and data of `out`
-  // relative to `in.data`.
+  // Output `output` as a view of input 0: false when the strides, or operands whose contents are not known yet (data ==
+  // nullptr), do not allow it. The scope's outputs have their dims already. Sets dims, strides (perhaps 0 or negative)
+  // and data of `out` relative to `in.data`.
   bool (*view)(const RunScope& scope, const TensorView& in, TensorView& out, int output) = nullptr;
-  // Input `input` as a part of output 0 (concatenation): its producer may then write there. Sets dims, strides and data of `in`
-  // relative to `out.data`; false when it cannot.
+  // Input `input` as a part of output 0 (concatenation): its producer may then write there. Sets dims, strides and data
+  // of `in` relative to `out.data`; false when it cannot.
   bool (*compose)(const RunScope& scope, const TensorView& out, TensorView& in, int input) = nullptr;
   DimRule dim_rule = DimRule::kNone;
   LayoutRule layout = LayoutRule::kSource;
-  Pointwise pointwise = Pointwise::kNone;                                      // element-wise function of input 0 (and 1)
-  void (*parameters)(const void* attributes, float& a, float& b) = nullptr;    // of `pointwise`
-  int regions = 0;                 // If 2, Loop and Scan 1
-  bool random = false;             // never folded or merged
-  bool in_place = false;           // output 0 may take input 0's (or 1's) memory when type and strides agree
-  const void* user = nullptr;      // for operators made at run time: what their functions find through scope.definition
+  Pointwise pointwise = Pointwise::kNone;                                    // element-wise function of input 0 (and 1)
+  void (*parameters)(const void* attributes, float& a, float& b) = nullptr;  // of `pointwise`
+  int regions = 0;                                                           // If 2, Loop and Scan 1
+  bool random = false;                                                       // never folded or merged
+  bool in_place = false;       // output 0 may take input 0's (or 1's) memory when type and strides agree
+  const void* user = nullptr;  // for operators made at run time: what their functions find through scope.definition
 };
 
 std::span<const TableRow<OpDef>> all_op();
 const OpDef* find_op(std::string_view name);
 
 #define MICA_DECLARE_OP(id) extern const ::mica::OpDef op_##id
-#define MICA_OP(id) extern const ::mica::OpDef op_##id; constinit const ::mica::OpDef op_##id
+#define MICA_OP(id)                   \
+  extern const ::mica::OpDef op_##id; \
+  constinit const ::mica::OpDef op_##id
 
 }  // namespace mica

@@ -1,5 +1,5 @@
-// Names of the forms that constant operands are packed into. A form is a kind (from kernels/pack) and its parameters; equal
-// keys mean equal bytes, so that packed weights in a file serve every machine that asks for the same key.
+// Names of the forms that constant operands are packed into. A form is a kind (from kernels/pack) and its parameters;
+// equal keys mean equal bytes, so that packed weights in a file serve every machine that asks for the same key.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -16,13 +16,22 @@ struct Shape {
   std::array<Dim, kMaxRank> dims{};
 
   Shape() = default;
-  Shape(std::initializer_list<Dim> list) : rank(0) { for (Dim d : list) dims[static_cast<size_t>(rank++)] = d; }
-  explicit Shape(std::span<const Dim> list) : rank(0) { for (Dim d : list) dims[static_cast<size_t>(rank++)] = d; }
-  static Shape of_rank(int rank) { Shape s; s.rank = static_cast<int8_t>(rank); return s; }  // all dims 0: to be filled
+  Shape(std::initializer_list<Dim> list) : rank(0) {
+    for (Dim d : list) dims[static_cast<size_t>(rank++)] = d;
+  }
+  explicit Shape(std::span<const Dim> list) : rank(0) {
+    for (Dim d : list) dims[static_cast<size_t>(rank++)] = d;
+  }
+  static Shape of_rank(int rank) {
+    Shape s;
+    s.rank = static_cast<int8_t>(rank);
+    return s;
+  }  // all dims 0: to be filled
 
   bool known() const { return rank >= 0; }
   bool fixed() const {
-    for (int i = 0; i < rank; ++i) if (!dims[static_cast<size_t>(i)].is_fixed()) return false;
+    for (int i = 0; i < rank; ++i)
+      if (!dims[static_cast<size_t>(i)].is_fixed()) return false;
     return known();
   }
   Dim& operator[](int i) { return dims[static_cast<size_t>(i)]; }
@@ -30,7 +39,9 @@ struct Shape {
   Dim back() const { return (*this)[rank - 1]; }
   std::span<const Dim> span() const { return {dims.data(), static_cast<size_t>(rank < 0 ? 0 : rank)}; }
   void push(Dim d) { dims[static_cast<size_t>(rank++)] = d; }
-  bool operator==(const Shape& o) const { return rank == o.rank && std::equal(dims.begin(), dims.begin() + (rank < 0 ? 0 : rank), o.dims.begin()); }
+  bool operator==(const Shape& o) const {
+    return rank == o.rank && std::equal(dims.begin(), dims.begin() + (rank < 0 ? 0 : rank), o.dims.begin());
+  }
 };
 
 // What holds tensors: the outer kind and, for an optional or a sequence, what is inside.
@@ -38,14 +49,28 @@ enum class Kind : uint8_t { kTensor, kSequence, kOptional, kMap };
 
 struct Type {
   Kind kind = Kind::kTensor;
-  Kind of = Kind::kTensor;        // optional of sequence, sequence of map
-  DType dtype = DType::kNone;     // of the innermost tensor, or of a map's values
-  DType key = DType::kNone;       // of a map
-  Shape shape;                    // of the innermost tensor
+  Kind of = Kind::kTensor;     // optional of sequence, sequence of map
+  DType dtype = DType::kNone;  // of the innermost tensor, or of a map's values
+  DType key = DType::kNone;    // of a map
+  Shape shape;                 // of the innermost tensor
 
-  static Type tensor(DType dtype, Shape shape = {}) { Type t; t.dtype = dtype; t.shape = shape; return t; }
-  static Type sequence(DType dtype, Shape shape = {}) { Type t = tensor(dtype, shape); t.kind = Kind::kSequence; return t; }
-  static Type optional(const Type& inner) { Type t = inner; t.of = inner.kind; t.kind = Kind::kOptional; return t; }
+  static Type tensor(DType dtype, Shape shape = {}) {
+    Type t;
+    t.dtype = dtype;
+    t.shape = shape;
+    return t;
+  }
+  static Type sequence(DType dtype, Shape shape = {}) {
+    Type t = tensor(dtype, shape);
+    t.kind = Kind::kSequence;
+    return t;
+  }
+  static Type optional(const Type& inner) {
+    Type t = inner;
+    t.of = inner.kind;
+    t.kind = Kind::kOptional;
+    return t;
+  }
   bool is_tensor() const { return kind == Kind::kTensor; }
   bool operator==(const Type&) const = default;
 };

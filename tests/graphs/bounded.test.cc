@@ -51,9 +51,9 @@ TEST(Bounded, AnotherNumberBindsNothing) {
     if (length > 1) {
       EXPECT_EQ(runner.arena_bytes(), arena) << length;
     }
-    EXPECT_EQ(runner.memory_bytes(), memory) << length;   // all of it before the first run
+    EXPECT_EQ(runner.memory_bytes(), memory) << length;  // all of it before the first run
   }
-  EXPECT_EQ(refreshes, 7u);   // 7 twice in a row
+  EXPECT_EQ(refreshes, 7u);  // 7 twice in a row
   EXPECT_EQ(free.session().runner().binds(), 7u);
 }
 
@@ -72,8 +72,9 @@ TEST(Bounded, TheCapCountsTheBound) {
   ASSERT_TRUE(probe.session().set_input(0, x.view()).ok());
   ASSERT_TRUE(probe.session().prepare().ok());
   RunOptions options;
-  options.runner.memory_cap = probe.session().runner().memory_bytes();   // enough for a length of 5, not for 64
-  Machinery bounded(support::compiled(network("bounded 64")), options), free(support::compiled(network("input")), options);
+  options.runner.memory_cap = probe.session().runner().memory_bytes();  // enough for a length of 5, not for 64
+  Machinery bounded(support::compiled(network("bounded 64")), options),
+      free(support::compiled(network("input")), options);
   for (Machinery* machinery : {&bounded, &free}) {
     ASSERT_TRUE(machinery->session().set_input(0, x.view()).ok());
     EXPECT_EQ(machinery->session().prepare().ok(), machinery == &free);

@@ -6,11 +6,11 @@
 namespace mica {
 namespace {
 
+using support::compiled;
 using support::difference;
 using support::Machinery;
-using support::RunOptions;
-using support::compiled;
 using support::run_text;
+using support::RunOptions;
 
 // Dense blocks: each layer reads the concatenation of all before it, so that concatenations nest.
 constexpr const char* kDenseNet = R"(graph "dense"
@@ -75,7 +75,14 @@ TEST(Place, EachSwitchLeavesTheBits) {
       RunOptions all;
       all.size = size;
       const auto wanted = run_text(text, all);
-      EXPECT_EQ(difference(run_text(text, [&] { RunOptions o = support::plainly(); o.size = size; return o; }()), wanted, 64), "");
+      EXPECT_EQ(difference(run_text(text,
+                                    [&] {
+                                      RunOptions o = support::plainly();
+                                      o.size = size;
+                                      return o;
+                                    }()),
+                           wanted, 64),
+                "");
       for (int off = 1; off < 8; ++off) {
         RunOptions some = all;
         some.runner.views = !(off & 1);
@@ -138,15 +145,17 @@ TEST(Place, ComposedConcatenationsDoNotRun) {
   %y = sigmoid(%e)
   output %y "y"
 end
-)", options), options);
+)",
+                                 options),
+                        options);
     OwnedTensor x = support::filled(machinery.session().input_type(0), 1, 1);
     EXPECT_TRUE(machinery.session().set_input(0, x.view()).ok());
     EXPECT_TRUE(machinery.session().run().ok());
     return machinery.session().runner().last_segment()->steps.size();
   };
-  EXPECT_EQ(steps(), 4u);   // relu, neg, tanh, sigmoid
+  EXPECT_EQ(steps(), 4u);  // relu, neg, tanh, sigmoid
   options.runner.compose = false;
-  EXPECT_EQ(steps(), 8u);   // and five parts of two concatenations, of which the kernel copies each in a step, less one
+  EXPECT_EQ(steps(), 8u);  // and five parts of two concatenations, of which the kernel copies each in a step, less one
 }
 
 // Two images operators that read one value in source order share one conversion.
@@ -188,8 +197,8 @@ end
   const Lowered lowered = compiled(text);
   std::vector<std::string> ops;
   for (const Stage& stage : lowered.plan.functions[0].stages) ops.emplace_back(stage.op->name);
-  EXPECT_EQ(std::count(ops.begin(), ops.end(), "pointwise_chain"), 2);   // exp·mul, and sub·tanh
-  EXPECT_EQ(std::count(ops.begin(), ops.end(), "relu"), 0);              // the product's
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "pointwise_chain"), 2);  // exp·mul, and sub·tanh
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "relu"), 0);             // the product's
   RunOptions options;
   for (int size : {1, 3}) {
     options.size = size;

@@ -80,7 +80,8 @@ end
 TEST(Segments, NonZeroThenGather) {
   Machinery machinery(support::compiled(kPick));
   Session& session = machinery.session();
-  for (const std::vector<float>& x : {std::vector<float>{0, 2, 0, -3}, {1, 1, 1}, {0, 0}, {}, {0, 2, 0, -3}, {5, 0, 0, 0}}) {
+  for (const std::vector<float>& x :
+       {std::vector<float>{0, 2, 0, -3}, {1, 1, 1}, {0, 0}, {}, {0, 2, 0, -3}, {5, 0, 0, 0}}) {
     OwnedTensor input = floats({static_cast<int64_t>(x.size())}, x);
     ASSERT_TRUE(session.set_input(0, input.view()).ok());
     ASSERT_TRUE(session.run().ok());
@@ -128,7 +129,9 @@ TEST(Segments, BranchesOfDifferentShapes) {
 TEST(Segments, TheLeastRecentlyUsedBindingGoes) {
   RunOptions options;
   options.runner.cached_segments = 2;
-  Machinery machinery(support::compiled("graph \"n\"\nsymbol N input\ninput %x: f32[N] \"x\"\n%y = exp(%x)\noutput %y \"y\"\nend\n"), options);
+  Machinery machinery(
+      support::compiled("graph \"n\"\nsymbol N input\ninput %x: f32[N] \"x\"\n%y = exp(%x)\noutput %y \"y\"\nend\n"),
+      options);
   Session& session = machinery.session();
   const auto run = [&](int64_t n) {
     OwnedTensor x = support::filled(session.input_type(0), n, 1);
@@ -138,8 +141,8 @@ TEST(Segments, TheLeastRecentlyUsedBindingGoes) {
   };
   EXPECT_EQ(run(1), 1u);
   EXPECT_EQ(run(2), 2u);
-  EXPECT_EQ(run(1), 2u);   // kept
-  EXPECT_EQ(run(3), 3u);   // 2 goes
+  EXPECT_EQ(run(1), 2u);  // kept
+  EXPECT_EQ(run(3), 3u);  // 2 goes
   EXPECT_EQ(run(1), 3u);
   EXPECT_EQ(run(2), 4u);
 }
@@ -183,7 +186,8 @@ TEST(Segments, AllAgreeWithTheReference) {
     RunOptions plain = support::plainly(), full;
     plain.seed = full.seed = seed;
     plain.size = full.size = 7;
-    for (const char* text : {kPick, kChoose}) EXPECT_EQ(difference(run_text(text, plain), run_text(text, full), 64), "") << text;
+    for (const char* text : {kPick, kChoose})
+      EXPECT_EQ(difference(run_text(text, plain), run_text(text, full), 64), "") << text;
   }
 }
 

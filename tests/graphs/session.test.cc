@@ -33,16 +33,16 @@ TEST(Session, ErrorsAtTheDoor) {
   EXPECT_EQ(code_of(session.set_input(0, floats({6}, {1, 2, 3, 4, 5, 6}).view())), Code::kBadRank);
   EXPECT_EQ(code_of(session.set_input(0, floats({2, 3}, {1, 2, 3, 4, 5, 6}).view())), Code::kBadShape);
   EXPECT_EQ(code_of(session.set_input(2, whole.view())), Code::kNotFound);
-  EXPECT_EQ(code_of(session.run()), Code::kState);   // nothing is set
+  EXPECT_EQ(code_of(session.run()), Code::kState);  // nothing is set
   const OwnedTensor a = floats({3, 2}, {1, 2, 3, 4, 5, 6}), b = floats({2, 2}, {1, 2, 3, 4});
   ASSERT_TRUE(session.set_input(0, a.view()).ok());
   ASSERT_TRUE(session.set_input(1, b.view()).ok());
-  EXPECT_EQ(code_of(session.run()), Code::kBadShape);   // N is 3 and 2
+  EXPECT_EQ(code_of(session.run()), Code::kBadShape);  // N is 3 and 2
   EXPECT_FALSE(session.output(0).ok());
   TensorView turned = a.view();
   std::swap(turned.dims[0], turned.dims[1]);
   std::swap(turned.strides[0], turned.strides[1]);
-  EXPECT_EQ(code_of(session.set_input(1, turned)), Code::kUsage);   // not dense
+  EXPECT_EQ(code_of(session.set_input(1, turned)), Code::kUsage);  // not dense
   const OwnedTensor c = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   ASSERT_TRUE(session.set_input(1, c.view()).ok());
   EXPECT_EQ(code_of(session.run()), Code::kOk);
@@ -59,14 +59,14 @@ TEST(Session, OutputsInTheCallersMemory) {
   ASSERT_TRUE(session.run().ok());
   EXPECT_EQ(Elements(mine.view()).number(1), 22);
   EXPECT_EQ(session.output(0)->data, mine.view().data);
-  ASSERT_TRUE(session.set_output(0, {}).ok());   // taken back
+  ASSERT_TRUE(session.set_output(0, {}).ok());  // taken back
   Elements(mine.view()).set_number(1, 0);
   ASSERT_TRUE(session.run().ok());
   EXPECT_EQ(Elements(mine.view()).number(1), 0);
   OwnedTensor small = floats({1}, {7});
   ASSERT_TRUE(session.set_output(0, small.view()).ok());
   EXPECT_EQ(code_of(session.run()), Code::kBadShape);
-  EXPECT_EQ(Elements(small.view()).number(0), 7);   // not touched
+  EXPECT_EQ(Elements(small.view()).number(0), 7);  // not touched
 }
 
 TEST(Session, SameValueTwiceAndInputAsOutput) {
@@ -82,7 +82,8 @@ end
 )"));
   Session& session = machinery.session();
   const OwnedTensor x = floats({2}, {1, 2});
-  OwnedTensor first = floats({2}, {0, 0}), second = floats({2}, {0, 0}), copy = floats({2}, {0, 0}), constant = floats({2}, {0, 0});
+  OwnedTensor first = floats({2}, {0, 0}), second = floats({2}, {0, 0}), copy = floats({2}, {0, 0}),
+              constant = floats({2}, {0, 0});
   ASSERT_TRUE(session.set_input(0, x.view()).ok());
   ASSERT_TRUE(session.set_output(0, first.view()).ok());
   for (bool both : {false, true}) {
@@ -161,9 +162,13 @@ end
 TEST(Session, MemoryCapIsKept) {
   RunOptions options;
   options.runner.memory_cap = 1000;
-  Machinery machinery(compiled("graph \"n\"\nsymbol N input\ninput %x: f32[N] \"x\"\n%a = exp(%x)\n%y = concat(%a, %x)\noutput %y \"y\"\nend\n", options), options);
+  Machinery machinery(compiled("graph \"n\"\nsymbol N input\ninput %x: f32[N] \"x\"\n%a = exp(%x)\n%y = concat(%a, "
+                               "%x)\noutput %y \"y\"\nend\n",
+                               options),
+                      options);
   Session& session = machinery.session();
-  const OwnedTensor large = support::filled(session.input_type(0), 1000, 1), small = support::filled(session.input_type(0), 10, 1);
+  const OwnedTensor large = support::filled(session.input_type(0), 1000, 1),
+                    small = support::filled(session.input_type(0), 10, 1);
   ASSERT_TRUE(session.set_input(0, large.view()).ok());
   EXPECT_EQ(code_of(session.prepare()), Code::kMemoryCap);
   EXPECT_EQ(code_of(session.run()), Code::kMemoryCap);
@@ -175,11 +180,19 @@ TEST(Session, MemoryCapIsKept) {
 TEST(Session, StageCallbacks) {
   RunOptions options;
   options.lower.chains = false;
-  Machinery machinery(compiled("graph \"n\"\ninput %x: f32[3] \"x\"\n%a = exp(%x)  # first\n%b = neg(%a)  # second\noutput %b \"b\"\nend\n", options), options);
+  Machinery machinery(
+      compiled(
+          "graph \"n\"\ninput %x: f32[3] \"x\"\n%a = exp(%x)  # first\n%b = neg(%a)  # second\noutput %b \"b\"\nend\n",
+          options),
+      options);
   Session& session = machinery.session();
   const OwnedTensor x = floats({3}, {0, 1, 2});
   ASSERT_TRUE(session.set_input(0, x.view()).ok());
-  struct Seen { std::vector<std::string> names; std::vector<double> numbers; int stop_after = 99; } seen;
+  struct Seen {
+    std::vector<std::string> names;
+    std::vector<double> numbers;
+    int stop_after = 99;
+  } seen;
   session.runner().set_stage_callback(
       [](void* user, const StageEvent& event) {
         auto& s = *static_cast<Seen*>(user);

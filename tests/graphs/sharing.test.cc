@@ -11,8 +11,8 @@ namespace {
 using support::compiled;
 using support::difference;
 using support::Machinery;
-using support::RunOptions;
 using support::run_text;
+using support::RunOptions;
 
 std::string list_of(int count) {
   std::string text = "{";
@@ -25,9 +25,12 @@ std::string network() {
   return R"(graph "net"
   symbol N input
   input %x: f32[N,8,33,31] "x"
-  constant %w: f32[16,8,3,3] = )" + list_of(16 * 8 * 9) + R"(
-  constant %d: f32[16,1,3,3] = )" + list_of(16 * 9) + R"(
-  constant %m: f32[31,24] = )" + list_of(31 * 24) + R"(
+  constant %w: f32[16,8,3,3] = )" +
+         list_of(16 * 8 * 9) + R"(
+  constant %d: f32[16,1,3,3] = )" +
+         list_of(16 * 9) + R"(
+  constant %m: f32[31,24] = )" +
+         list_of(31 * 24) + R"(
   constant %last: i64[1] = {-1}
   %a = conv(%x, %w) pads=[1,1,1,1]
   %b = relu(%a)
@@ -71,12 +74,19 @@ TEST(Sharing, TwoSessionsOnTwoThreads) {
     std::string failed[2];
     const auto work = [&](size_t k) {
       Result<Session*> made = Session::create(machinery.model());
-      if (!made.ok()) { failed[k] = "no session"; return; }
+      if (!made.ok()) {
+        failed[k] = "no session";
+        return;
+      }
       Session& session = **made;
       const OwnedTensor x = support::filled(session.input_type(0), static_cast<int64_t>(1 + k), 5 + k);
       for (int i = 0; i < 8 && failed[k].empty(); ++i) {
-        if (!session.set_input(0, x.view()).ok() || !session.run().ok()) { failed[k] = "the run failed"; break; }
-        for (size_t o = 0; o < wanted[k].size() && failed[k].empty(); ++o) failed[k] = difference(wanted[k][o].view(), *session.output(o), 0);
+        if (!session.set_input(0, x.view()).ok() || !session.run().ok()) {
+          failed[k] = "the run failed";
+          break;
+        }
+        for (size_t o = 0; o < wanted[k].size() && failed[k].empty(); ++o)
+          failed[k] = difference(wanted[k][o].view(), *session.output(o), 0);
       }
       Session::destroy(&session);
     };

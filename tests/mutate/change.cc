@@ -10,8 +10,26 @@
 namespace mica::mutate {
 namespace {
 
-constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, 7, 127, 255, 65536, 1 << 20, INT32_MAX, INT32_MIN, int64_t{1} << 32,
-                                int64_t{1} << 40, int64_t{1} << 62, INT64_MAX, INT64_MIN, -2, -3, 5};
+constexpr int64_t kNumbers[] = {0,
+                                1,
+                                -1,
+                                2,
+                                3,
+                                7,
+                                127,
+                                255,
+                                65536,
+                                1 << 20,
+                                INT32_MAX,
+                                INT32_MIN,
+                                int64_t{1} << 32,
+                                int64_t{1} << 40,
+                                int64_t{1} << 62,
+                                INT64_MAX,
+                                INT64_MIN,
+                                -2,
+                                -3,
+                                5};
 
 size_t below(size_t n, Random& random) { return n ? static_cast<size_t>(random() % n) : 0; }
 int64_t number(Random& random) {
@@ -53,25 +71,33 @@ class OnnxChange {
   std::string any_name(::mica_onnx::Graph* graph) {
     const auto* node = any_node(graph);
     if (!node || random_() % 8 == 0) return random_() % 2 ? "" : "unknown";
-    if (random_() % 2 && node->input_size()) return node->input(static_cast<int>(below(static_cast<size_t>(node->input_size()), random_)));
+    if (random_() % 2 && node->input_size())
+      return node->input(static_cast<int>(below(static_cast<size_t>(node->input_size()), random_)));
     return node->output_size() ? node->output(0) : "x";
   }
   void change_set() {
-    if (model_.opset_import_size()) model_.mutable_opset_import(0)->set_version(random_() % 4 ? static_cast<int64_t>(below(30, random_)) : number(random_));
+    if (model_.opset_import_size())
+      model_.mutable_opset_import(0)->set_version(random_() % 4 ? static_cast<int64_t>(below(30, random_))
+                                                                : number(random_));
   }
   void change_order(::mica_onnx::Graph* graph) {
     const int n = graph->node_size();
     if (!n) return;
-    const int a = static_cast<int>(below(static_cast<size_t>(n), random_)), b = static_cast<int>(below(static_cast<size_t>(n), random_));
+    const int a = static_cast<int>(below(static_cast<size_t>(n), random_)),
+              b = static_cast<int>(below(static_cast<size_t>(n), random_));
     switch (below(3, random_)) {
       case 0: graph->mutable_node()->SwapElements(a, b); break;
       case 1: graph->mutable_node()->DeleteSubrange(a, 1); break;
-      default: { const ::mica_onnx::Node copy = graph->node(a); *graph->add_node() = copy; }
+      default: {
+        const ::mica_onnx::Node copy = graph->node(a);
+        *graph->add_node() = copy;
+      }
     }
   }
   void change_tensor(::mica_onnx::Graph* graph) {
     if (!graph->initializer_size()) return;
-    auto* tensor = graph->mutable_initializer(static_cast<int>(below(static_cast<size_t>(graph->initializer_size()), random_)));
+    auto* tensor =
+        graph->mutable_initializer(static_cast<int>(below(static_cast<size_t>(graph->initializer_size()), random_)));
     change_tensor(tensor);
   }
   void change_tensor(::mica_onnx::Tensor* tensor) {
@@ -87,7 +113,8 @@ class OnnxChange {
         break;
       case 4: tensor->mutable_raw_data()->append(below(20, random_), '\x80'); break;
       default:
-        if (tensor->dims_size()) tensor->set_dims(static_cast<int>(below(static_cast<size_t>(tensor->dims_size()), random_)), number(random_));
+        if (tensor->dims_size())
+          tensor->set_dims(static_cast<int>(below(static_cast<size_t>(tensor->dims_size()), random_)), number(random_));
     }
   }
   void change_type(::mica_onnx::Graph* graph) {
@@ -105,7 +132,9 @@ class OnnxChange {
     switch (below(4, random_)) {
       case 0: graph->clear_output(); break;
       case 1: graph->add_output()->set_name(any_name(graph)); break;
-      case 2: if (graph->input_size()) graph->mutable_input()->RemoveLast(); break;
+      case 2:
+        if (graph->input_size()) graph->mutable_input()->RemoveLast();
+        break;
       default: graph->add_input()->set_name(any_name(graph));
     }
   }
@@ -130,25 +159,73 @@ class OnnxChange {
     graph->Swap(&inner);
   }
   void change_node(::mica_onnx::Graph* graph) {
-    static const char* const kOps[] = {"Add", "Conv", "MatMul", "Gather", "Resize", "Reshape", "Tile", "Expand", "Range", "Pad",
-                                       "Slice", "Concat", "Loop", "If", "Scan", "Einsum", "OneHot", "ScatterND", "GatherND", "Split", "Div",
-                                       "Mod", "Softmax", "ReduceSum", "ConstantOfShape", "Transpose", "TopK", "RoiAlign", "NonMaxSuppression",
-                                       "GridSample", "Col2Im", "Unsqueeze", "Squeeze", "Gemm", "LRN", "MaxPool", "AveragePool", "STFT", "DFT",
-                                       "Upsample", "Compress", "EyeLike", "Trilu", "BitShift", "Cast", "QLinearMatMul", "ConvInteger", "Unique"};
+    static const char* const kOps[] = {"Add",
+                                       "Conv",
+                                       "MatMul",
+                                       "Gather",
+                                       "Resize",
+                                       "Reshape",
+                                       "Tile",
+                                       "Expand",
+                                       "Range",
+                                       "Pad",
+                                       "Slice",
+                                       "Concat",
+                                       "Loop",
+                                       "If",
+                                       "Scan",
+                                       "Einsum",
+                                       "OneHot",
+                                       "ScatterND",
+                                       "GatherND",
+                                       "Split",
+                                       "Div",
+                                       "Mod",
+                                       "Softmax",
+                                       "ReduceSum",
+                                       "ConstantOfShape",
+                                       "Transpose",
+                                       "TopK",
+                                       "RoiAlign",
+                                       "NonMaxSuppression",
+                                       "GridSample",
+                                       "Col2Im",
+                                       "Unsqueeze",
+                                       "Squeeze",
+                                       "Gemm",
+                                       "LRN",
+                                       "MaxPool",
+                                       "AveragePool",
+                                       "STFT",
+                                       "DFT",
+                                       "Upsample",
+                                       "Compress",
+                                       "EyeLike",
+                                       "Trilu",
+                                       "BitShift",
+                                       "Cast",
+                                       "QLinearMatMul",
+                                       "ConvInteger",
+                                       "Unique"};
     auto* node = any_node(graph);
     if (!node) return;
     const int n = node->input_size();
     switch (below(6, random_)) {
       case 0: node->set_op_type(kOps[below(std::size(kOps), random_)]); break;
-      case 1: if (n) node->set_input(static_cast<int>(below(static_cast<size_t>(n), random_)), any_name(graph)); break;
+      case 1:
+        if (n) node->set_input(static_cast<int>(below(static_cast<size_t>(n), random_)), any_name(graph));
+        break;
       case 2: node->add_input(any_name(graph)); break;
-      case 3: if (n) node->mutable_input()->RemoveLast(); break;
+      case 3:
+        if (n) node->mutable_input()->RemoveLast();
+        break;
       default: change_attribute(node);
     }
   }
   void change_attribute(::mica_onnx::Node* node) {
-    static const char* const kNames[] = {"axis", "group", "kernel_shape", "pads", "strides", "dilations", "axes", "perm", "to", "keepdims",
-                                         "hidden_size", "blocksize", "mode", "num_outputs", "output_padding", "ceil_mode"};
+    static const char* const kNames[] = {
+        "axis", "group",    "kernel_shape", "pads",      "strides", "dilations",   "axes",           "perm",
+        "to",   "keepdims", "hidden_size",  "blocksize", "mode",    "num_outputs", "output_padding", "ceil_mode"};
     const int n = node->attribute_size();
     if (!n || random_() % 4 == 0) {
       auto* added = node->add_attribute();
@@ -164,10 +241,15 @@ class OnnxChange {
       case 1: attribute->set_name(kNames[below(std::size(kNames), random_)]); break;
       case 2: attribute->add_ints(number(random_)); break;
       default:
-        if (attribute->has_t()) change_tensor(attribute->mutable_t());
-        else if (attribute->has_i()) attribute->set_i(number(random_));
-        else if (attribute->ints_size()) attribute->set_ints(static_cast<int>(below(static_cast<size_t>(attribute->ints_size()), random_)), number(random_));
-        else if (attribute->has_s()) attribute->set_s("cubic");
+        if (attribute->has_t())
+          change_tensor(attribute->mutable_t());
+        else if (attribute->has_i())
+          attribute->set_i(number(random_));
+        else if (attribute->ints_size())
+          attribute->set_ints(static_cast<int>(below(static_cast<size_t>(attribute->ints_size()), random_)),
+                              number(random_));
+        else if (attribute->has_s())
+          attribute->set_s("cubic");
     }
   }
   ::mica_onnx::Model& model_;
@@ -175,7 +257,9 @@ class OnnxChange {
 };
 
 template <class T>
-void put(std::string& bytes, size_t at, T value) { std::memcpy(bytes.data() + at, &value, sizeof value); }
+void put(std::string& bytes, size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
 template <class T>
 T get(const std::string& bytes, size_t at) {
   T value;
@@ -187,11 +271,13 @@ void repair(std::string& bytes) {
   if (bytes.size() < kHeaderBytes + kSectionEntryBytes) return;
   const Bytes view = std::as_bytes(std::span(bytes.data(), bytes.size()));
   put<uint64_t>(bytes, 24, bytes.size());
-  const size_t sections = std::min<size_t>(get<uint32_t>(bytes, 12), (bytes.size() - kHeaderBytes) / kSectionEntryBytes);
+  const size_t sections =
+      std::min<size_t>(get<uint32_t>(bytes, 12), (bytes.size() - kHeaderBytes) / kSectionEntryBytes);
   for (size_t i = 0; i < sections; ++i) {
     const size_t entry = kHeaderBytes + i * kSectionEntryBytes;
     const uint64_t offset = get<uint64_t>(bytes, entry + 8), length = get<uint64_t>(bytes, entry + 16);
-    if (offset <= bytes.size() && length <= bytes.size() - offset) put(bytes, entry + 32, crc32c(view.subspan(offset, length)));
+    if (offset <= bytes.size() && length <= bytes.size() - offset)
+      put(bytes, entry + 32, crc32c(view.subspan(offset, length)));
   }
   put(bytes, 40, crc32c(view.subspan(kHeaderBytes, sections * kSectionEntryBytes)));
   put(bytes, kHeaderSummed, crc32c(view.first(kHeaderSummed)));
@@ -207,7 +293,9 @@ std::string change_bytes(std::string bytes, Random& random) {
       case 1: bytes[at] = static_cast<char>(random()); break;
       case 2: bytes.insert(at, 1 + below(9, random), static_cast<char>(random())); break;
       case 3: bytes.erase(at, 1 + below(9, random)); break;
-      case 4: if (random() % 4 == 0) bytes.resize(at); break;
+      case 4:
+        if (random() % 4 == 0) bytes.resize(at);
+        break;
       default:  // the largest numbers of both formats
         for (size_t k = at; k < std::min(at + 5, bytes.size()); ++k) bytes[k] = k + 1 == at + 5 ? '\x0f' : '\xff';
     }
@@ -232,9 +320,12 @@ std::string change_mica(std::string bytes, Random& random) {
     for (size_t i = 1 + below(4, random); i > 0; --i) {
       const size_t at = kHeaderBytes + below(part > kHeaderBytes + 8 ? part - kHeaderBytes - 8 : 1, random);
       if (at + 8 > bytes.size()) continue;
-      if (random() % 2) put(bytes, at, static_cast<char>(number(random)));
-      else if (random() % 2) put(bytes, at & ~size_t{3}, static_cast<uint32_t>(number(random)));
-      else put(bytes, at & ~size_t{7}, number(random));
+      if (random() % 2)
+        put(bytes, at, static_cast<char>(number(random)));
+      else if (random() % 2)
+        put(bytes, at & ~size_t{3}, static_cast<uint32_t>(number(random)));
+      else
+        put(bytes, at & ~size_t{7}, number(random));
     }
   }
   if (random() % 10) repair(bytes);

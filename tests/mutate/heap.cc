@@ -16,7 +16,7 @@ void grow(size_t bytes) {
   if (!huge && held.fetch_add(static_cast<long>(bytes)) + static_cast<long>(bytes) <= kMost) return;
   watching = false;
 #ifdef __SANITIZE_ADDRESS__
-  std::abort();   // the place matters: run under a debugger
+  std::abort();  // the place matters: run under a debugger
 #else
   _exit(mica::mutate::kTooMuchMemory);
 #endif
@@ -31,7 +31,9 @@ extern "C" {
 size_t __sanitizer_get_allocated_size(const volatile void*);
 int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, size_t), void (*)(const volatile void*));
 // A request above the limit is reported with the place that made it.
-const char* __asan_default_options() { return "max_allocation_size_mb=1024:detect_leaks=0:allocator_may_return_null=0"; }
+const char* __asan_default_options() {
+  return "max_allocation_size_mb=1024:detect_leaks=0:allocator_may_return_null=0";
+}
 const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 }
 namespace mica::mutate {
@@ -39,7 +41,9 @@ void watch_memory() {
   static bool installed = false;
   if (!installed)
     __sanitizer_install_malloc_and_free_hooks([](const volatile void*, size_t bytes) { grow(bytes); },
-                                              [](const volatile void* p) { if (p) shrink(__sanitizer_get_allocated_size(p)); });
+                                              [](const volatile void* p) {
+                                                if (p) shrink(__sanitizer_get_allocated_size(p));
+                                              });
   installed = true;
   held = 0;
   watching = true;
@@ -53,7 +57,10 @@ void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
-void* malloc(size_t bytes) { grow(bytes); return __libc_malloc(bytes); }
+void* malloc(size_t bytes) {
+  grow(bytes);
+  return __libc_malloc(bytes);
+}
 void* calloc(size_t n, size_t bytes) {
   size_t product;
   grow(__builtin_mul_overflow(n, bytes, &product) ? 0 : product);
@@ -64,8 +71,14 @@ void* realloc(void* old, size_t bytes) {
   grow(bytes);
   return __libc_realloc(old, bytes);
 }
-void* memalign(size_t align, size_t bytes) { grow(bytes); return __libc_memalign(align, bytes); }
-void* aligned_alloc(size_t align, size_t bytes) { grow(bytes); return __libc_memalign(align, bytes); }
+void* memalign(size_t align, size_t bytes) {
+  grow(bytes);
+  return __libc_memalign(align, bytes);
+}
+void* aligned_alloc(size_t align, size_t bytes) {
+  grow(bytes);
+  return __libc_memalign(align, bytes);
+}
 void free(void* place) {
   if (place) shrink(malloc_usable_size(place));
   __libc_free(place);

@@ -2,5 +2,5 @@
 #pragma once
 namespace mica::mutate {
 inline constexpr int kTooMuchMemory = 77;
-void watch_memory();   // counts from here on
+void watch_memory();  // counts from here on
 }  // namespace mica::mutate

@@ -1,7 +1,7 @@
-// mutate [--files N] [--seconds S] [--first I] [--seed K] [--save FOLDER] SEED...: damaged ONNX and .mica files through import,
-// conversion, loading, binding and a run. No file may crash the program, hang it (10 s) or make it hold more than 1 GiB.
-// SEED: a file or a folder of files; small models made here come with them. Prints how far the files came; the last line is
-// `N passed, N failed`.
+// mutate [--files N] [--seconds S] [--first I] [--seed K] [--save FOLDER] SEED...: damaged ONNX and .mica files through
+// import, conversion, loading, binding and a run. No file may crash the program, hang it (10 s) or make it hold more
+// than 1 GiB. SEED: a file or a folder of files; small models made here come with them. Prints how far the files came;
+// the last line is `N passed, N failed`.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -28,8 +28,13 @@ namespace mica::mutate {
 namespace {
 
 enum Reached { kConverting, kWriting, kLoading, kOpening, kFeeding, kRunning, kAccepted, kReachedCount };
-constexpr const char* kReachedNames[] = {"refused by the importer or compiler", "not written", "refused by the loader", "no session",
-                                         "inputs refused or not fed", "refused by the run", "ran"};
+constexpr const char* kReachedNames[] = {"refused by the importer or compiler",
+                                         "not written",
+                                         "refused by the loader",
+                                         "no session",
+                                         "inputs refused or not fed",
+                                         "refused by the run",
+                                         "ran"};
 
 struct Options {
   long files = 2000, first = 0, seconds = 60;
@@ -155,7 +160,8 @@ std::string file_of(const std::vector<Seed>& seeds, const Options& options, long
   return is_mica(seed.bytes) ? change_mica(seed.bytes, random) : change_onnx(seed.bytes, random);
 }
 
-[[noreturn]] void child(const std::vector<Seed>& seeds, const Options& options, Shared& shared, long end, int64_t stop_ns) {
+[[noreturn]] void child(const std::vector<Seed>& seeds, const Options& options, Shared& shared, long end,
+                        int64_t stop_ns) {
   context.machine = describe_machine({}).take();
   while (shared.next < end && now_ns() < stop_ns) {
     Random random;
@@ -170,11 +176,13 @@ std::string file_of(const std::vector<Seed>& seeds, const Options& options, long
 
 void report_failure(const std::vector<Seed>& seeds, const Options& options, long i, int status) {
   std::printf("FAILED file %ld of seed %llu: %s %d\n", i, static_cast<unsigned long long>(options.seed),
-              WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+              WIFSIGNALED(status) ? "signal" : "exit status",
+              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   std::fflush(stdout);
   if (options.save.empty()) return;
   Random random;
-  std::ofstream out(options.save + "/found-" + std::to_string(options.seed) + "-" + std::to_string(i), std::ios::binary);
+  std::ofstream out(options.save + "/found-" + std::to_string(options.seed) + "-" + std::to_string(i),
+                    std::ios::binary);
   out << file_of(seeds, options, i, random);
 }
 
@@ -212,13 +220,22 @@ int main_of(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const bool more = i + 1 < argc;
-    if (word == "--files" && more) options.files = std::atol(argv[++i]);
-    else if (word == "--first" && more) options.first = std::atol(argv[++i]);
-    else if (word == "--seconds" && more) options.seconds = std::atol(argv[++i]);
-    else if (word == "--seed" && more) options.seed = static_cast<uint64_t>(std::atoll(argv[++i]));
-    else if (word == "--save" && more) options.save = argv[++i];
-    else if (word.starts_with("--")) return std::fputs("usage: mutate [--files N] [--first I] [--seconds S] [--seed K] [--save FOLDER] SEED...\n", stderr), 2;
-    else options.seeds.push_back(word);
+    if (word == "--files" && more)
+      options.files = std::atol(argv[++i]);
+    else if (word == "--first" && more)
+      options.first = std::atol(argv[++i]);
+    else if (word == "--seconds" && more)
+      options.seconds = std::atol(argv[++i]);
+    else if (word == "--seed" && more)
+      options.seed = static_cast<uint64_t>(std::atoll(argv[++i]));
+    else if (word == "--save" && more)
+      options.save = argv[++i];
+    else if (word.starts_with("--"))
+      return std::fputs("usage: mutate [--files N] [--first I] [--seconds S] [--seed K] [--save FOLDER] SEED...\n",
+                        stderr),
+             2;
+    else
+      options.seeds.push_back(word);
   }
   return run(options);
 }

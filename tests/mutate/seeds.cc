@@ -239,10 +239,12 @@ ModelMaker external() {
 }  // namespace
 
 std::vector<Seed> made_models() {
-  return {{"image", image_network().bytes()}, {"dense", dense_network().bytes()}, {"shapes", shapes_network().bytes()},
-          {"resize", resize_network().bytes()}, {"branches", branches().bytes()}, {"loop", loop().bytes()},
-          {"quantized", quantized().bytes()}, {"strings", strings_and_sequences().bytes()},
-          {"functions", functions().bytes()}, {"recurrent", recurrent().bytes()}, {"external", external().bytes()}};
+  return {{"image", image_network().bytes()},   {"dense", dense_network().bytes()},
+          {"shapes", shapes_network().bytes()}, {"resize", resize_network().bytes()},
+          {"branches", branches().bytes()},     {"loop", loop().bytes()},
+          {"quantized", quantized().bytes()},   {"strings", strings_and_sequences().bytes()},
+          {"functions", functions().bytes()},   {"recurrent", recurrent().bytes()},
+          {"external", external().bytes()}};
 }
 
 }  // namespace mica::mutate

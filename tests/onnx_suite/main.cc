@@ -1,13 +1,14 @@
-// onnx_suite FOLDER: runs every case folder below FOLDER (each with model.onnx and test_data_set_*), each in a process of its own, and
-// prints a table by operator, the failures and `N passed, N failed, N skipped`. A case that cannot run has failed. Cases that are not to
-// pass stand in a file, each with its reason; they run all the same, and one that passes is a failure of the file.
+// onnx_suite FOLDER: runs every case folder below FOLDER (each with model.onnx and test_data_set_*), each in a process
+// of its own, and prints a table by operator, the failures and `N passed, N failed, N skipped`. A case that cannot run
+// has failed. Cases that are not to pass stand in a file, each with its reason; they run all the same, and one that
+// passes is a failure of the file.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fnmatch.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fnmatch.h>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -51,12 +52,17 @@ CaseResult run_isolated(const fs::path& folder, const CaseOptions& options, int 
   int status = 0;
   waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return {"?", WIFSIGNALED(status) ? WTERMSIG(status) == SIGALRM ? "took too long" : std::string("died of signal ") + std::to_string(WTERMSIG(status)) : "died"};
+    return {"?", WIFSIGNALED(status) ? WTERMSIG(status) == SIGALRM
+                                           ? "took too long"
+                                           : std::string("died of signal ") + std::to_string(WTERMSIG(status))
+                                     : "died"};
   const size_t line = text.find('\n');
   return {text.substr(0, line), line == std::string::npos ? "" : text.substr(line + 1)};
 }
 
-struct Exception { std::string pattern, reason; };
+struct Exception {
+  std::string pattern, reason;
+};
 
 // Lines `PATTERN  # reason`; a pattern may hold `*`.
 std::vector<Exception> read_exceptions(const std::string& path) {
@@ -80,7 +86,8 @@ const Exception* exception_of(const std::vector<Exception>& list, const std::str
 std::vector<fs::path> cases_in(const Options& options) {
   std::vector<fs::path> cases;
   for (const auto& entry : fs::recursive_directory_iterator(options.folder))
-    if (entry.path().filename() == "model.onnx" && entry.path().string().find(options.only) != std::string::npos) cases.push_back(entry.path().parent_path());
+    if (entry.path().filename() == "model.onnx" && entry.path().string().find(options.only) != std::string::npos)
+      cases.push_back(entry.path().parent_path());
   std::ranges::sort(cases);
   return cases;
 }
@@ -92,7 +99,8 @@ int self_test(const std::vector<fs::path>& cases, const CaseOptions& base) {
     options.flip = true;
     const std::string problem = run_case(folder, options).problem;
     const bool seen = problem.find("differ") != std::string::npos;
-    std::printf("self-test on %s: a spoiled value %s\n%d passed, %d failed\n", folder.filename().c_str(), seen ? "is seen" : "goes unseen", seen, !seen);
+    std::printf("self-test on %s: a spoiled value %s\n%d passed, %d failed\n", folder.filename().c_str(),
+                seen ? "is seen" : "goes unseen", seen, !seen);
     return seen ? 0 : 1;
   }
   std::puts("self-test: no case passes\n0 passed, 1 failed");
@@ -108,7 +116,10 @@ int run_all(const Options& options, const std::vector<fs::path>& cases, const Ca
     CaseResult result = run_isolated(folder, base, options.seconds);
     bool good = result.problem.empty();
     if (const Exception* e = exception_of(exceptions, folder.filename().string())) {
-      if (!good) { ++skipped; continue; }
+      if (!good) {
+        ++skipped;
+        continue;
+      }
       // A pattern of several cases may hold ones that pass; a name of one case may not.
       good = e->pattern.find('*') != std::string::npos;
       if (!good) result.problem = "passes, but stands among the exceptions: " + e->reason;
@@ -117,13 +128,18 @@ int run_all(const Options& options, const std::vector<fs::path>& cases, const Ca
     auto& [ok, all] = by_op[result.op];
     ok += good;
     ++all;
-    rows.push_back({{"case", folder.filename().string()}, {"op", result.op}, {"passed", good}, {"problem", result.problem}});
-    if (!good && !options.quiet) std::printf("FAILED %s (%s): %s\n", folder.filename().c_str(), result.op.c_str(), result.problem.substr(0, 400).c_str());
+    rows.push_back(
+        {{"case", folder.filename().string()}, {"op", result.op}, {"passed", good}, {"problem", result.problem}});
+    if (!good && !options.quiet)
+      std::printf("FAILED %s (%s): %s\n", folder.filename().c_str(), result.op.c_str(),
+                  result.problem.substr(0, 400).c_str());
     if (isatty(2)) std::fprintf(stderr, "\r%d/%zu ", passed + failed, cases.size());
   }
   std::printf("%-32s %6s %6s\n", "operator", "passed", "cases");
   for (const auto& [op, counts] : by_op) std::printf("%-32s %6d %6d\n", op.c_str(), counts.first, counts.second);
-  if (!options.json.empty()) std::ofstream(options.json) << nlohmann::json{{"passed", passed}, {"failed", failed}, {"skipped", skipped}, {"cases", rows}}.dump(1);
+  if (!options.json.empty())
+    std::ofstream(options.json)
+        << nlohmann::json{{"passed", passed}, {"failed", failed}, {"skipped", skipped}, {"cases", rows}}.dump(1);
   std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
   return failed || !passed ? 1 : 0;
 }
@@ -133,9 +149,12 @@ int run_all(const Options& options, const std::vector<fs::path>& cases, const Ca
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Operator cases in the layout of the ONNX project's backend tests");
-  app.add_option("FOLDER", options.folder, "folder with cases, at any depth")->required()->check(CLI::ExistingDirectory);
+  app.add_option("FOLDER", options.folder, "folder with cases, at any depth")
+      ->required()
+      ->check(CLI::ExistingDirectory);
   app.add_option("--only", options.only, "part of a case's path");
-  app.add_option("--exceptions", options.exceptions, "file of cases that are not to pass, each with its reason")->check(CLI::ExistingFile);
+  app.add_option("--exceptions", options.exceptions, "file of cases that are not to pass, each with its reason")
+      ->check(CLI::ExistingFile);
   app.add_option("--json", options.json, "write results to this file");
   app.add_option("--isa", options.isa, "force an instruction set");
   app.add_option("--threads", options.threads, "threads of a session");

@@ -58,14 +58,16 @@ std::string compare_object(const Object& got, const CaseValue& expected, const T
   if (holder.tensors.size() != expected.items.size())
     return "got " + std::to_string(holder.tensors.size()) + " items, expected " + std::to_string(expected.items.size());
   for (size_t i = 0; i < expected.items.size(); ++i)
-    if (std::string d = difference(holder.tensors[i].view(), expected.items[i]->view, tolerance); !d.empty()) return "item " + std::to_string(i) + ": " + d;
+    if (std::string d = difference(holder.tensors[i].view(), expected.items[i]->view, tolerance); !d.empty())
+      return "item " + std::to_string(i) + ": " + d;
   return {};
 }
 
 void spoil(CaseValue& value) {
   const ConstantPtr& old = value.is_object ? value.items.at(0) : value.tensor;
   OwnedTensor copy = value_or_throw(OwnedTensor::copy_of(old->view));
-  if (copy.view().count() == 0 || copy.view().dtype == DType::kString) fail(Code::kUsage, "this case has nothing to spoil");
+  if (copy.view().count() == 0 || copy.view().dtype == DType::kString)
+    fail(Code::kUsage, "this case has nothing to spoil");
   const Elements elements(copy.view());
   elements.set_number(0, elements.number(0) == 0 ? 1 : -elements.number(0) * 2);
   (value.is_object ? value.items[0] : value.tensor) = Constant::own(std::move(copy));
@@ -83,8 +85,10 @@ std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolera
     } else {
       inputs.push_back(read_value(in_files[i], session.input_type(i)));
     }
-    if (inputs[i].is_object) ok_or_throw(session.set_input_object(i, &objects.emplace_back(make_object(inputs[i], session.input_type(i)))));
-    else ok_or_throw(session.set_input(i, inputs[i].tensor->view));
+    if (inputs[i].is_object)
+      ok_or_throw(session.set_input_object(i, &objects.emplace_back(make_object(inputs[i], session.input_type(i)))));
+    else
+      ok_or_throw(session.set_input(i, inputs[i].tensor->view));
   }
   ok_or_throw(session.run());
   const auto out_files = files_of(set, "output", session.output_count());
@@ -92,11 +96,14 @@ std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolera
     const Type& type = session.output_type(i);
     CaseValue expected;
     expected.is_object = !type.is_tensor();
-    if (fs::exists(out_files[i])) expected = read_value(out_files[i], type);
-    else if (type.is_tensor()) continue;
+    if (fs::exists(out_files[i]))
+      expected = read_value(out_files[i], type);
+    else if (type.is_tensor())
+      continue;
     if (flip) spoil(expected);
-    const std::string problem = type.is_tensor() ? difference(value_or_throw(session.output(i)), expected.tensor->view, tolerance)
-                                                 : compare_object(*value_or_throw(session.output_object(i)), expected, tolerance);
+    const std::string problem = type.is_tensor()
+                                    ? difference(value_or_throw(session.output(i)), expected.tensor->view, tolerance)
+                                    : compare_object(*value_or_throw(session.output_object(i)), expected, tolerance);
     if (!problem.empty()) return "output " + std::to_string(i) + ": " + problem;
   }
   return {};
@@ -127,8 +134,11 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
     loaded.context.threads = &loaded.threads;
     ConvertOptions convert_options;
     ConvertReport report;
-    report.watch = [&](std::string_view stage, const Graph& graph) { if (stage == "import") result.op = first_op(graph); };
-    Lowered lowered = value_or_throw(convert(Source{(folder / "model.onnx").string(), {}, {}}, convert_options, report));
+    report.watch = [&](std::string_view stage, const Graph& graph) {
+      if (stage == "import") result.op = first_op(graph);
+    };
+    Lowered lowered =
+        value_or_throw(convert(Source{(folder / "model.onnx").string(), {}, {}}, convert_options, report));
     loaded.keep = lowered.keep;
     loaded.model = value_or_throw(Model::create(loaded.context, std::move(lowered.plan), nullptr, nullptr));
     RunnerOptions runner;

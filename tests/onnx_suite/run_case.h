@@ -8,14 +8,14 @@
 namespace mica::suite {
 
 struct CaseOptions {
-  std::string isa;            // forced instruction set; empty: the best
+  std::string isa;  // forced instruction set; empty: the best
   int threads = 1;
-  bool reference = false;     // the plain definitions
-  bool flip = false;          // spoil one expected value: the case must fail
+  bool reference = false;  // the plain definitions
+  bool flip = false;       // spoil one expected value: the case must fail
 };
 struct CaseResult {
-  std::string op;             // the model's first operator that is no constant
-  std::string problem;        // empty: passed
+  std::string op;       // the model's first operator that is no constant
+  std::string problem;  // empty: passed
 };
 CaseResult run_case(const std::filesystem::path& folder, const CaseOptions& options);
 

@@ -38,7 +38,8 @@ std::string shape_text(const TensorView& view) {
 bool close(double got, double expected, const Tolerance& t) {
   if (std::isnan(expected)) return std::isnan(got);
   if (std::isinf(expected)) return got == expected;
-  return std::fabs(got - expected) <= t.absolute + t.relative * std::fabs(expected);   // false for a NaN that is not expected
+  return std::fabs(got - expected) <=
+         t.absolute + t.relative * std::fabs(expected);  // false for a NaN that is not expected
 }
 
 }  // namespace
@@ -78,7 +79,8 @@ std::string difference(const TensorView& got, const TensorView& expected, const 
       const DType part = got.dtype == DType::kC64 ? DType::kF32 : DType::kF64;
       same = true;
       for (int k = 0; k < 2; ++k)
-        same = same && close(load_number(part, a.address(i) + k * element_bytes(part)), load_number(part, b.address(i) + k * element_bytes(part)), tolerance);
+        same = same && close(load_number(part, a.address(i) + k * element_bytes(part)),
+                             load_number(part, b.address(i) + k * element_bytes(part)), tolerance);
     } else {
       same = exact ? a.integer(i) == b.integer(i) : close(a.number(i), b.number(i), tolerance);
     }

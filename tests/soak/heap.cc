@@ -22,11 +22,26 @@ void note() {
 }  // namespace
 
 extern "C" {
-void* malloc(size_t bytes) { note(); return __libc_malloc(bytes); }
-void* calloc(size_t n, size_t bytes) { note(); return __libc_calloc(n, bytes); }
-void* realloc(void* old, size_t bytes) { note(); return __libc_realloc(old, bytes); }
-void* memalign(size_t align, size_t bytes) { note(); return __libc_memalign(align, bytes); }
-void* aligned_alloc(size_t align, size_t bytes) { note(); return __libc_memalign(align, bytes); }
+void* malloc(size_t bytes) {
+  note();
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t n, size_t bytes) {
+  note();
+  return __libc_calloc(n, bytes);
+}
+void* realloc(void* old, size_t bytes) {
+  note();
+  return __libc_realloc(old, bytes);
+}
+void* memalign(size_t align, size_t bytes) {
+  note();
+  return __libc_memalign(align, bytes);
+}
+void* aligned_alloc(size_t align, size_t bytes) {
+  note();
+  return __libc_memalign(align, bytes);
+}
 int posix_memalign(void** out, size_t align, size_t bytes) {
   note();
   *out = __libc_memalign(align, bytes);

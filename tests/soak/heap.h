@@ -3,7 +3,7 @@
 
 namespace mica::soak {
 
-void count_allocations();   // from here on, by all threads
-long allocations();         // since then; counting ends
+void count_allocations();  // from here on, by all threads
+long allocations();        // since then; counting ends
 
 }  // namespace mica::soak

@@ -1,6 +1,6 @@
-// soak [--full] [--model digits.onnx]: what must not grow with time: memory over runs, loads and shapes, allocations in a run, and
-// processor time after one. MICA_MODELS names a folder of models (onnx/<name>/*.onnx) for the allocation counts.
-// Each check prints one line; the last is `N passed, N failed`.
+// soak [--full] [--model digits.onnx]: what must not grow with time: memory over runs, loads and shapes, allocations in
+// a run, and processor time after one. MICA_MODELS names a folder of models (onnx/<name>/*.onnx) for the allocation
+// counts. Each check prints one line; the last is `N passed, N failed`.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -26,7 +26,7 @@
 namespace mica::soak {
 namespace {
 
-constexpr double kMaxDrift = 1 << 20;   // bytes; the requirement
+constexpr double kMaxDrift = 1 << 20;  // bytes; the requirement
 int passed = 0, failed = 0;
 
 void verdict(bool good, const std::string& what) {
@@ -50,7 +50,9 @@ void need(const Status& status) {
   if (!status.ok()) stop(status.error());
 }
 
-struct Use { size_t heap, resident; };
+struct Use {
+  size_t heap, resident;
+};
 Use memory_use() {
   long pages = 0, resident = 0;
   if (FILE* file = std::fopen("/proc/self/statm", "r")) {
@@ -77,7 +79,8 @@ void check_drift(const std::string& name, int times, const std::function<void(in
   const double heap = static_cast<double>(end.heap) - static_cast<double>(begin.heap);
   const double resident = static_cast<double>(end.resident) - static_cast<double>(begin.resident);
   char text[200];
-  std::snprintf(text, sizeof text, "%s: %d times, heap %+.1f KiB, resident %+.1f KiB", name.c_str(), times, heap / 1024, resident / 1024);
+  std::snprintf(text, sizeof text, "%s: %d times, heap %+.1f KiB, resident %+.1f KiB", name.c_str(), times, heap / 1024,
+                resident / 1024);
   verdict(heap < kMaxDrift && resident < kMaxDrift, text);
 }
 
@@ -235,16 +238,20 @@ void check_idle(Context& context, const std::string& digits) {
   const double begin = processor_ms();
   usleep(1'000'000);
   const double spent = processor_ms() - begin;
-  verdict(spent < 1, "idle: " + std::to_string(spent) + " ms of processor time in the second that begins 10 ms after a run");
+  verdict(spent < 1,
+          "idle: " + std::to_string(spent) + " ms of processor time in the second that begins 10 ms after a run");
 }
 
 int main_of(int argc, char** argv) {
   bool full = false;
   std::string digits = "examples/digits/digits.onnx";
   for (int i = 1; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "--full")) full = true;
-    else if (!std::strcmp(argv[i], "--model") && i + 1 < argc) digits = argv[++i];
-    else return std::fputs("usage: soak [--full] [--model digits.onnx]\n", stderr), 2;
+    if (!std::strcmp(argv[i], "--full"))
+      full = true;
+    else if (!std::strcmp(argv[i], "--model") && i + 1 < argc)
+      digits = argv[++i];
+    else
+      return std::fputs("usage: soak [--full] [--model digits.onnx]\n", stderr), 2;
   }
   Context context;
   context.machine = need(describe_machine({}));

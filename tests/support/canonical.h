@@ -1,4 +1,5 @@
-// Graphs as text without names, in an order of their own: two graphs that compute the same by the same nodes print alike.
+// Graphs as text without names, in an order of their own: two graphs that compute the same by the same nodes print
+// alike.
 #pragma once
 #include <string>
 

@@ -7,18 +7,18 @@ namespace mica::support {
 
 struct RuleCase {
   std::string rule;
-  std::string given;    // inputs and constants of both graphs
-  std::string before;   // statements that make %y
-  std::string after;    // the same, or the name alone of the value that takes its place
-  // Rounding errors of the largest result that computing may differ by: each of the few operations of a case rounds once, on
-  // numbers at most a few times larger than the result, over sums of at most 32 terms.
+  std::string given;   // inputs and constants of both graphs
+  std::string before;  // statements that make %y
+  std::string after;   // the same, or the name alone of the value that takes its place
+  // Rounding errors of the largest result that computing may differ by: each of the few operations of a case rounds
+  // once, on numbers at most a few times larger than the result, over sums of at most 32 terms.
   double units = 128;
 };
 
 std::vector<RuleCase> cleanup_cases();
 std::vector<RuleCase> arithmetic_cases();
 std::vector<RuleCase> composite_cases();
-std::vector<RuleCase> block_cases();   // normalisations and attention
+std::vector<RuleCase> block_cases();  // normalisations and attention
 std::vector<RuleCase> weight_cases();
 
 }  // namespace mica::support

@@ -21,7 +21,7 @@ std::string text_of(const Error& error) {
 class Numbers {
  public:
   explicit Numbers(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}
-  double next() {   // [0, 1)
+  double next() {  // [0, 1)
     state_ = state_ * 6364136223846793005ull + 1442695040888963407ull;
     return static_cast<double>(state_ >> 11) * 0x1p-53;
   }
@@ -81,8 +81,10 @@ OwnedTensor filled(const Type& type, int64_t open_size, uint64_t seed) {
   Numbers numbers(seed);
   const Elements elements(tensor.view());
   for (int64_t i = 0; i < tensor.view().count(); ++i)
-    if (is_float(type.dtype)) elements.set_number(i, numbers.next() * 4 - 2);
-    else elements.set_integer(i, static_cast<int64_t>(numbers.next() * 2));
+    if (is_float(type.dtype))
+      elements.set_number(i, numbers.next() * 4 - 2);
+    else
+      elements.set_integer(i, static_cast<int64_t>(numbers.next() * 2));
   return tensor;
 }
 
@@ -136,7 +138,8 @@ std::string difference(const TensorView& wanted, const TensorView& got, double u
 std::string difference(const std::vector<OwnedTensor>& wanted, const std::vector<OwnedTensor>& got, double units) {
   if (wanted.size() != got.size()) return "another number of outputs";
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (std::string what = difference(wanted[i].view(), got[i].view(), units); !what.empty()) return "output " + std::to_string(i) + ": " + what;
+    if (std::string what = difference(wanted[i].view(), got[i].view(), units); !what.empty())
+      return "output " + std::to_string(i) + ": " + what;
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Runs a graph on tensors of a test's: on the reference as it is written, or compiled with everything that compiling does.
+// Runs a graph on tensors of a test's: on the reference as it is written, or compiled with everything that compiling
+// does.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,10 +14,11 @@ struct RunOptions {
   DeclutterOptions declutter;
   LowerOptions lower;
   RunnerOptions runner;
-  bool rewrite = true;                      // run declutter at all
-  int64_t size = 3;                         // of symbols that inputs leave open
+  bool rewrite = true;  // run declutter at all
+  int64_t size = 3;     // of symbols that inputs leave open
   int threads = 1;
-  std::vector<OwnedTensor>* inputs = nullptr;   // what to feed; otherwise numbers in [-2, 2] or small integers, by `seed`
+  std::vector<OwnedTensor>* inputs =
+      nullptr;  // what to feed; otherwise numbers in [-2, 2] or small integers, by `seed`
   uint64_t seed = 1;
 };
 
@@ -26,7 +28,7 @@ RunOptions plainly();
 // Owns all that a session needs.
 class Machinery {
  public:
-  Machinery(Lowered lowered, const RunOptions& options = {});   // reports failures to gtest
+  Machinery(Lowered lowered, const RunOptions& options = {});  // reports failures to gtest
   ~Machinery();
   Machinery(const Machinery&) = delete;
   Session& session() { return *session_; }
@@ -50,8 +52,8 @@ OwnedTensor ints(std::vector<int64_t> dims, std::vector<int64_t> numbers);
 // The outputs, dense. Failures are reported to gtest.
 std::vector<OwnedTensor> run_text(const std::string& text, const RunOptions& options = {});
 
-// What differs, empty when nothing: NaN where only one has it always does. `units`: how many rounding errors of the largest
-// magnitude in `wanted` a float may be off; 0: equal to the bit.
+// What differs, empty when nothing: NaN where only one has it always does. `units`: how many rounding errors of the
+// largest magnitude in `wanted` a float may be off; 0: equal to the bit.
 std::string difference(const TensorView& wanted, const TensorView& got, double units);
 std::string difference(const std::vector<OwnedTensor>& wanted, const std::vector<OwnedTensor>& got, double units);
 

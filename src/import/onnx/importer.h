@@ -11,7 +11,8 @@ namespace mica::onnx {
 // whether its operators are known. So one run finds every problem.
 class Importer {
  public:
-  Importer(Model& model, std::span<const CustomOperator* const> custom) : model_(model), custom_(custom), tensors_(model.folder) {}
+  Importer(Model& model, std::span<const CustomOperator* const> custom)
+      : model_(model), custom_(custom), tensors_(model.folder) {}
 
   Tensors& tensors() { return tensors_; }
   FreeNames& free_names() { return free_names_; }
@@ -39,7 +40,7 @@ class Importer {
   void apply_hint(Value& value, const std::string& name, Scope& scope);
 
   Model& model_;
-  std::span<const CustomOperator* const> custom_;   // the application's own operators
+  std::span<const CustomOperator* const> custom_;  // the application's own operators
   Tensors tensors_;
   FreeNames free_names_;
   Problems problems_;

@@ -23,7 +23,11 @@ std::string hint_for(const std::string& wanted, const Names& names) {
 class ModelImport {
  public:
   ModelImport(Model& model, const ImportOptions& options)
-      : model_(model), proto_(*model.proto->mutable_graph()), options_(options), importer_(model, options.operators), symbols_(*graph_.dims, options),
+      : model_(model),
+        proto_(*model.proto->mutable_graph()),
+        options_(options),
+        importer_(model, options.operators),
+        symbols_(*graph_.dims, options),
         scope_(graph_, importer_.tensors(), model.opsets) {}
 
   Graph run(std::string_view where) {

@@ -17,14 +17,17 @@ std::vector<RuleCase> arithmetic_cases() {
       {"pow-three", x + number("three", "3"), "%y = pow(%x, %three)\n", "%s = square(%x)\n%y = mul(%x, %s)\n"},
       {"one-over", x + number("one", "1"), "%y = div(%one, %x)\n", "%y = reciprocal(%x)\n"},
       {"reciprocal-of-root", x, "%a = abs(%x)\n%r = sqrt(%a)\n%y = reciprocal(%r)\n", "%a = abs(%x)\n%y = rsqrt(%a)\n"},
-      {"recognise-sigmoid", x + number("one", "1"), "%n = neg(%x)\n%e = exp(%n)\n%s = add(%one, %e)\n%y = reciprocal(%s)\n",
-       "%y = sigmoid(%x)\n"},
-      {"transpose-behind-unary", x, "%t = transpose(%x) perm=[2,0,1]\n%y = tanh(%t)\n", "%t = tanh(%x)\n%y = transpose(%t) perm=[2,0,1]\n"},
+      {"recognise-sigmoid", x + number("one", "1"),
+       "%n = neg(%x)\n%e = exp(%n)\n%s = add(%one, %e)\n%y = reciprocal(%s)\n", "%y = sigmoid(%x)\n"},
+      {"transpose-behind-unary", x, "%t = transpose(%x) perm=[2,0,1]\n%y = tanh(%t)\n",
+       "%t = tanh(%x)\n%y = transpose(%t) perm=[2,0,1]\n"},
       {"transpose-behind-unary", x, "%t = transpose(%x) perm=[2,0,1]\n%y = leaky_relu(%t) alpha=0.25\n",
        "%t = leaky_relu(%x) alpha=0.25\n%y = transpose(%t) perm=[2,0,1]\n"},
-      {"transpose-behind-pair", x + z, "%s = transpose(%x) perm=[2,0,1]\n%t = transpose(%z) perm=[-1,0,1]\n%y = sub(%s, %t)\n",
+      {"transpose-behind-pair", x + z,
+       "%s = transpose(%x) perm=[2,0,1]\n%t = transpose(%z) perm=[-1,0,1]\n%y = sub(%s, %t)\n",
        "%d = sub(%x, %z)\n%y = transpose(%d) perm=[2,0,1]\n"},
-      {"transpose-behind-constant", x + "constant %c: f32[3] = {1, 2, 3}\n", "%t = transpose(%x) perm=[2,0,1]\n%y = div(%t, %c)\n",
+      {"transpose-behind-constant", x + "constant %c: f32[3] = {1, 2, 3}\n",
+       "%t = transpose(%x) perm=[2,0,1]\n%y = div(%t, %c)\n",
        "%u = transpose(%d) perm=[1,2,0]\n%t = div(%x, %u)\n%y = transpose(%t) perm=[2,0,1]\n"
        "# with constant %d: f32[1,1,3] = {1, 2, 3}\n"},
       {"transpose-behind-first-constant", x + number("c", "5"), "%t = transpose(%x) perm=[2,0,1]\n%y = sub(%c, %t)\n",
@@ -45,7 +48,8 @@ std::vector<RuleCase> composite_cases() {
   const std::string by_div = "%a = div(%x, %r)\n%b = erf(%a)\n%e = add(%b, %one)\n";
   const std::string by_mul = "%a = mul(%r, %x)\n%b = erf(%a)\n%e = add(%b, %one)\n";
   const std::string by_tanh =
-      "%q = square(%x)\n%c = mul(%x, %q)\n%d = mul(%c, %k)\n%i = add(%x, %d)\n%j = mul(%i, %f)\n%t = tanh(%j)\n%e = add(%t, %one)\n";
+      "%q = square(%x)\n%c = mul(%x, %q)\n%d = mul(%c, %k)\n%i = add(%x, %d)\n%j = mul(%i, %f)\n%t = tanh(%j)\n%e = "
+      "add(%t, %one)\n";
   const std::string last = "%m = mul(%x, %e)\n%y = mul(%m, %half)\n", first = "%m = mul(%x, %half)\n%y = mul(%m, %e)\n",
                     inside = "%m = mul(%half, %e)\n%y = mul(%x, %m)\n";
   const std::string swish = x + numbers({{"three", "3"}, {"six", "6"}, {"sixth", "0.16666667"}});
@@ -62,11 +66,15 @@ std::vector<RuleCase> composite_cases() {
       {"recognise-gelu-tanh", gelu_tanh, by_tanh + last, "%y = gelu_tanh(%x)\n"},
       {"recognise-gelu-tanh-half-first", gelu_tanh, by_tanh + first, "%y = gelu_tanh(%x)\n"},
       {"recognise-gelu-tanh-half-last", gelu_tanh, by_tanh + inside, "%y = gelu_tanh(%x)\n"},
-      {"recognise-softplus", x + numbers({{"one", "1"}}), "%e = exp(%x)\n%s = add(%one, %e)\n%y = log(%s)\n", "%y = softplus(%x)\n"},
-      {"recognise-hard-swish", x, "%g = hard_sigmoid(%x) alpha=0.16666667, beta=0.5\n%y = mul(%x, %g)\n", "%y = hard_swish(%x)\n"},
+      {"recognise-softplus", x + numbers({{"one", "1"}}), "%e = exp(%x)\n%s = add(%one, %e)\n%y = log(%s)\n",
+       "%y = softplus(%x)\n"},
+      {"recognise-hard-swish", x, "%g = hard_sigmoid(%x) alpha=0.16666667, beta=0.5\n%y = mul(%x, %g)\n",
+       "%y = hard_swish(%x)\n"},
       {"recognise-hard-swish-of-clip", swish, gate + "%m = mul(%x, %g)\n%y = div(%m, %six)\n", "%y = hard_swish(%x)\n"},
-      {"recognise-hard-swish-of-product", swish, gate + "%m = mul(%x, %g)\n%y = mul(%m, %sixth)\n", "%y = hard_swish(%x)\n"},
-      {"recognise-hard-sigmoid", swish, gate + "%y = div(%g, %six)\n", "%y = hard_sigmoid(%x) alpha=0.16666667, beta=0.5\n"},
+      {"recognise-hard-swish-of-product", swish, gate + "%m = mul(%x, %g)\n%y = mul(%m, %sixth)\n",
+       "%y = hard_swish(%x)\n"},
+      {"recognise-hard-sigmoid", swish, gate + "%y = div(%g, %six)\n",
+       "%y = hard_sigmoid(%x) alpha=0.16666667, beta=0.5\n"},
       {"recognise-hard-sigmoid-of-product", swish, gate + "%y = mul(%g, %sixth)\n",
        "%y = hard_sigmoid(%x) alpha=0.16666667, beta=0.5\n"},
   };

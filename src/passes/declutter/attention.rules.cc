@@ -55,16 +55,19 @@ bool is_last_softmax(const Node& node) {
 // Keys and values belong to the same batches and heads as the queries, without broadcasting.
 bool same_batches(const Value* a, const Value* b) {
   const Shape &s = a->type.shape, &r = b->type.shape;
-  if (!s.known() || !r.known() || s.rank != r.rank || s.rank < 3 || s.rank > 4 || a->type.dtype != b->type.dtype) return false;
+  if (!s.known() || !r.known() || s.rank != r.rank || s.rank < 3 || s.rank > 4 || a->type.dtype != b->type.dtype)
+    return false;
   for (int i = 0; i + 2 < s.rank; ++i)
     if (!(s[i] == r[i])) return false;
   return true;
 }
 
-// A summand of the scores that says something of every key. In three dimensions the operator has no axis for its batches.
+// A summand of the scores that says something of every key. In three dimensions the operator has no axis for its
+// batches.
 bool usable_mask(const Value* mask, const Value* scores) {
   const Shape &s = mask->type.shape, &r = scores->type.shape;
-  return s.known() && s.rank >= 1 && s.rank <= (r.rank == 4 ? 4 : 2) && s.back() == r.back() && mask->type.dtype == scores->type.dtype;
+  return s.known() && s.rank >= 1 && s.rank <= (r.rank == 4 ? 4 : 2) && s.back() == r.back() &&
+         mask->type.dtype == scores->type.dtype;
 }
 
 Value* attention(const Match& m, Builder& build) {
@@ -72,7 +75,8 @@ Value* attention(const Match& m, Builder& build) {
   Value* mask = nullptr;
   double scale = 1;
   if (const Node* sum = made_by(scores, op_add)) {
-    const size_t from = made_by(sum->inputs[1], op_matmul) || made_by(sum->inputs[1], op_mul) || made_by(sum->inputs[1], op_div);
+    const size_t from =
+        made_by(sum->inputs[1], op_matmul) || made_by(sum->inputs[1], op_mul) || made_by(sum->inputs[1], op_div);
     mask = sum->inputs[1 - from];
     if (!(sum->inputs[from]->type == scores->type) || !usable_mask(mask, scores)) return nullptr;
     scores = sum->inputs[from];
@@ -81,7 +85,8 @@ Value* attention(const Match& m, Builder& build) {
   if (!product || !contents::is_float(scores)) return nullptr;
   Value* q = operand(product->inputs[0], scale, build);
   Value* turned = operand(product->inputs[1], scale, build);
-  if (!made_by(turned, op_transpose) || !same_batches(q, turned) || !same_batches(q, m["v"]) || !(scale != 0)) return nullptr;
+  if (!made_by(turned, op_transpose) || !same_batches(q, turned) || !same_batches(q, m["v"]) || !(scale != 0))
+    return nullptr;
   Transpose last_two;
   const int rank = q->type.shape.rank;
   for (int i = 0; i < rank; ++i) last_two.perm.push(i < rank - 2 ? i : 2 * rank - 3 - i);

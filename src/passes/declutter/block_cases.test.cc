@@ -6,7 +6,9 @@ std::vector<RuleCase> block_cases() {
   const std::string x = "input %x: f32[2,3,4] \"x\"\nconstant %last: i64[1] = {-1}\nconstant %eps: f32[] = {1e-05}\n";
   const std::string s = "constant %s: f32[4] = {1, 2, 0.5, -1}\n", t = "constant %t: f32[1,1,4] = {0.5, 0, 1, 2}\n";
   const std::string ones = "constant %o: f32[4] = {1, 1, 1, 1}\n", zeros = "constant %z: f32[4] = {0, 0, 0, 0}\n";
-  const std::string centred = "%m = reduce(%x, %last) kind=mean\n%c = sub(%x, %m)\n%q = square(%c)\n%v = reduce(%q, %last) kind=mean\n%w = add(%v, %eps)\n";
+  const std::string centred =
+      "%m = reduce(%x, %last) kind=mean\n%c = sub(%x, %m)\n%q = square(%c)\n%v = reduce(%q, %last) kind=mean\n%w = "
+      "add(%v, %eps)\n";
   const std::string squares = "%q = square(%x)\n%v = reduce(%q, %last) kind=mean\n%w = add(%v, %eps)\n";
   const std::string layer = "%y = layer_norm(%x, %o, %z) epsilon=1e-05\n# with " + ones + "# with " + zeros;
   const std::string rms = "%y = rms_norm(%x, %o) epsilon=1e-05\n# with " + ones;
@@ -20,42 +22,54 @@ std::vector<RuleCase> block_cases() {
       {"recognise-layer-norm-of-product", x, centred + "%d = rsqrt(%w)\n%y = mul(%c, %d)\n", layer},
       {"recognise-rms-norm", x, squares + "%d = sqrt(%w)\n%y = div(%x, %d)\n", rms},
       {"recognise-rms-norm-of-product", x, squares + "%d = rsqrt(%w)\n%y = mul(%d, %x)\n", rms},
-      {"scale-into-layer-norm", x + s + ones + zeros, "%n = layer_norm(%x, %o, %z)\n%y = mul(%n, %s)\n", "%y = layer_norm(%x, %s, %z)\n"},
+      {"scale-into-layer-norm", x + s + ones + zeros, "%n = layer_norm(%x, %o, %z)\n%y = mul(%n, %s)\n",
+       "%y = layer_norm(%x, %s, %z)\n"},
       {"scale-into-rms-norm", x + s + ones, "%n = rms_norm(%x, %o)\n%y = mul(%s, %n)\n", "%y = rms_norm(%x, %s)\n"},
       {"shift-into-layer-norm", x + s + zeros + t, "%n = layer_norm(%x, %s, %z)\n%y = add(%n, %t)\n",
        "%y = layer_norm(%x, %s, %u)\n# with constant %u: f32[4] = {0.5, 0, 1, 2}\n"},
-      {"recognise-attention", qkv, turn + "%s = matmul(%q, %t)\n" + weigh, turn + key + "%y = attention(%q, %l, %v) scale=1\n"},
+      {"recognise-attention", qkv, turn + "%s = matmul(%q, %t)\n" + weigh,
+       turn + key + "%y = attention(%q, %l, %v) scale=1\n"},
       {"recognise-attention", qkv + half, turn + "%p = matmul(%q, %t)\n%r = div(%p, %g)\n%s = add(%r, %m)\n" + weigh,
        turn + key + "%y = attention(%q, %l, %v, %m) scale=0.5\n"},
-      {"recognise-attention", qkv + half, "%a = mul(%q, %f)\n%b = mul(%k, %f)\n%t = transpose(%b) perm=[0,1,3,2]\n%s = matmul(%a, %t)\n" + weigh,
+      {"recognise-attention", qkv + half,
+       "%a = mul(%q, %f)\n%b = mul(%k, %f)\n%t = transpose(%b) perm=[0,1,3,2]\n%s = matmul(%a, %t)\n" + weigh,
        "%t = transpose(%k) perm=[0,1,3,2]\n" + key + "%y = attention(%q, %l, %v) scale=0.25\n"},
   };
 }
 
 std::vector<RuleCase> weight_cases() {
-  const std::string x = "input %x: f32[2,2,3,3] \"x\"\nconstant %w: f32[2,2,1,1] = {1, -2, 0.5, 4}\nconstant %b: f32[2] = {1, -1}\n";
+  const std::string x =
+      "input %x: f32[2,2,3,3] \"x\"\nconstant %w: f32[2,2,1,1] = {1, -2, 0.5, 4}\nconstant %b: f32[2] = {1, -1}\n";
   const std::string norm =
-      "constant %s: f32[2] = {2, 4}\nconstant %t: f32[2] = {1, 0}\nconstant %m: f32[2] = {0.5, 1}\nconstant %v: f32[2] = {4, 16}\n";
+      "constant %s: f32[2] = {2, 4}\nconstant %t: f32[2] = {1, 0}\nconstant %m: f32[2] = {0.5, 1}\nconstant %v: f32[2] "
+      "= {4, 16}\n";
   const std::string per_channel = "constant %c: f32[2,1,1] = {2, 4}\n";
   const auto conv = [](const char* w, const char* b) {
-    return std::string("%y = conv(%x, %u, %h)\n# with constant %u: f32[2,2,1,1] = {") + w + "}\n# with constant %h: f32[2] = {" + b + "}\n";
+    return std::string("%y = conv(%x, %u, %h)\n# with constant %u: f32[2,2,1,1] = {") + w +
+           "}\n# with constant %h: f32[2] = {" + b + "}\n";
   };
   return {
       {"fold-batch-norm-into-conv", x + norm, "%a = conv(%x, %w, %b)\n%y = batch_norm(%a, %s, %t, %m, %v) epsilon=0\n",
        conv("1, -2, 0.5, 4", "1.5, -2")},
       {"fold-batch-norm-into-conv-transpose", x + norm,
        "%a = conv_transpose(%x, %w, %b)\n%y = batch_norm(%a, %s, %t, %m, %v) epsilon=0\n",
-       "%y = conv_transpose(%x, %u, %h)\n# with constant %u: f32[2,2,1,1] = {1, -2, 0.5, 4}\n# with constant %h: f32[2] = {1.5, -2}\n"},
+       "%y = conv_transpose(%x, %u, %h)\n# with constant %u: f32[2,2,1,1] = {1, -2, 0.5, 4}\n# with constant %h: "
+       "f32[2] = {1.5, -2}\n"},
       {"spell-out-batch-norm", x + norm, "%y = batch_norm(%x, %s, %t, %m, %v) epsilon=0\n",
-       "%a = mul(%x, %u)\n%y = add(%a, %h)\n# with constant %u: f32[2,1,1] = {1, 1}\n# with constant %h: f32[2,1,1] = {0.5, -1}\n"},
-      {"fold-mul-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = mul(%c, %a)\n", conv("2, -4, 2, 16", "2, -4")},
-      {"fold-div-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = div(%a, %c)\n", conv("0.5, -1, 0.125, 1", "0.5, -0.25")},
+       "%a = mul(%x, %u)\n%y = add(%a, %h)\n# with constant %u: f32[2,1,1] = {1, 1}\n# with constant %h: f32[2,1,1] = "
+       "{0.5, -1}\n"},
+      {"fold-mul-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = mul(%c, %a)\n",
+       conv("2, -4, 2, 16", "2, -4")},
+      {"fold-div-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = div(%a, %c)\n",
+       conv("0.5, -1, 0.125, 1", "0.5, -0.25")},
       {"fold-add-into-conv", x + per_channel, "%a = conv(%x, %w)\n%y = add(%a, %c)\n", conv("1, -2, 0.5, 4", "2, 4")},
-      {"fold-sub-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = sub(%a, %c)\n", conv("1, -2, 0.5, 4", "-1, -5")},
+      {"fold-sub-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = sub(%a, %c)\n",
+       conv("1, -2, 0.5, 4", "-1, -5")},
       {"fold-neg-into-conv", x, "%a = conv(%x, %w, %b)\n%y = neg(%a)\n", conv("-1, 2, -0.5, -4", "-1, 1")},
-      {"fold-pad-into-conv", x + "constant %p: i64[8] = {0, 0, 1, 2, 0, 0, 3, 0}\n", "%a = pad(%x, %p)\n%y = conv(%a, %w, %b) pads=[1,1,1,1]\n",
-       "%y = conv(%x, %w, %b) pads=[2,3,4,1]\n"},
-      {"fold-bias-into-gemm", "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, -2, 0.5, 4}\nconstant %b: f32[1,2] = {1, -1}\n",
+      {"fold-pad-into-conv", x + "constant %p: i64[8] = {0, 0, 1, 2, 0, 0, 3, 0}\n",
+       "%a = pad(%x, %p)\n%y = conv(%a, %w, %b) pads=[1,1,1,1]\n", "%y = conv(%x, %w, %b) pads=[2,3,4,1]\n"},
+      {"fold-bias-into-gemm",
+       "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, -2, 0.5, 4}\nconstant %b: f32[1,2] = {1, -1}\n",
        "%a = matmul(%x, %w)\n%y = add(%b, %a)\n", "%y = gemm(%x, %w, %h)\n# with constant %h: f32[2] = {1, -1}\n"},
   };
 }

@@ -39,7 +39,7 @@ Value* noop_slice(const Match& m, Builder& build) {
   for (Value* v : {m["starts"], m["ends"]})
     if (!v || !v->contents()) return nullptr;
   if (Value* steps = m["steps"]; steps && !contents::is_number(steps, 1)) return nullptr;
-  return same_type(m, build);   // positive unit steps that keep every size keep every element
+  return same_type(m, build);  // positive unit steps that keep every size keep every element
 }
 
 Ints full_order(const Node& node, int rank) {
@@ -56,7 +56,8 @@ Value* merge_transposes(const Match& m, Builder& build) {
   const Ints inner = full_order(m.node("inner"), rank), outer = full_order(*m.root, rank);
   if (static_cast<int>(inner.size()) != rank || inner.size() != outer.size()) return nullptr;
   Transpose both;
-  for (size_t i = 0; i < outer.size(); ++i) both.perm.push(inner[static_cast<size_t>(outer[i] < 0 ? outer[i] + rank : outer[i])]);
+  for (size_t i = 0; i < outer.size(); ++i)
+    both.perm.push(inner[static_cast<size_t>(outer[i] < 0 ? outer[i] + rank : outer[i])]);
   return build.one(op_transpose, both, {m["x"]});
 }
 
@@ -76,7 +77,9 @@ Value* reshape_to(Value* x, const Shape& shape, Builder& build) {
 }
 
 // The last shape is what counts.
-Value* merge_reshapes(const Match& m, Builder& build) { return reshape_to(m["x"], m.root->outputs[0]->type.shape, build); }
+Value* merge_reshapes(const Match& m, Builder& build) {
+  return reshape_to(m["x"], m.root->outputs[0]->type.shape, build);
+}
 
 // Squeeze, unsqueeze and flatten to a shape that is known are reshapes; one form lets reshapes meet.
 Value* as_reshape(const Match& m, Builder& build) { return reshape_to(m["x"], m.root->outputs[0]->type.shape, build); }
@@ -117,22 +120,31 @@ std::vector<Rule> make() {
   return {
       {"remove-identity", "identity(x) → x", is(op_identity, {any("x")}), just_x},
       {"remove-copy", "copy(x) → x", is(op_copy, {any("x")}), just_x},
-      {"remove-dropout", "dropout(x) outside of training → x", is(op_dropout, {any("x")}).rest().where(passes_on), just_x},
+      {"remove-dropout", "dropout(x) outside of training → x", is(op_dropout, {any("x")}).rest().where(passes_on),
+       just_x},
       {"remove-noop-cast", "cast(x) to its own type → x", is(op_cast, {any("x")}), same_type},
       {"remove-noop-reshape", "reshape(x) to its own shape → x", is(op_reshape, {any("x"), any("shape")}), same_type},
       {"remove-noop-expand", "expand(x) to its own shape → x", is(op_expand, {any("x"), any("shape")}), same_type},
       {"remove-noop-tile", "tile(x) once → x", is(op_tile, {any("x"), constant("repeats")}), same_type},
-      {"remove-noop-slice", "slice(x) of everything → x", is(op_slice, {any("x"), any("starts"), any("ends"), maybe("axes"), maybe("steps")}), noop_slice},
-      {"remove-noop-slice-without-steps", "slice(x) of everything → x", is(op_slice, {any("x"), any("starts"), any("ends")}).rest(),
-       [](const Match& m, Builder& build) -> Value* { return m.root->inputs.size() > 4 ? nullptr : noop_slice(m, build); }},
+      {"remove-noop-slice", "slice(x) of everything → x",
+       is(op_slice, {any("x"), any("starts"), any("ends"), maybe("axes"), maybe("steps")}), noop_slice},
+      {"remove-noop-slice-without-steps", "slice(x) of everything → x",
+       is(op_slice, {any("x"), any("starts"), any("ends")}).rest(),
+       [](const Match& m, Builder& build) -> Value* {
+         return m.root->inputs.size() > 4 ? nullptr : noop_slice(m, build);
+       }},
       {"remove-noop-pad", "pad(x) by zeros → x", is(op_pad, {any("x"), constant("pads")}).rest(),
        [](const Match& m, Builder&) -> Value* { return contents::uniform(m["pads"]) == 0.0 ? m["x"] : nullptr; }},
       {"remove-single-concat", "concat(x) → x", is(op_concat, {any("x")}), just_x},
       {"remove-noop-transpose", "transpose(x) in order → x", is(op_transpose, {any("x")}), noop_transpose},
-      {"merge-transposes", "transpose(transpose(x, p), q) → transpose(x, p∘q)", is(op_transpose, {is(op_transpose, {any("x")}).as("inner")}), merge_transposes},
-      {"transpose-is-reshape", "transpose(x) that moves axes of 1 only → reshape(x)", is(op_transpose, {any("x")}), transpose_of_ones},
-      {"reshape-to-known", "reshape(x, computed shape) → reshape(x, constant)", is(op_reshape, {any("x"), any("shape")}), fixed_target},
-      {"merge-reshapes", "reshape(reshape(x)) → reshape(x)", is(op_reshape, {is(op_reshape, {any("x"), any("between")}), any("shape")}), merge_reshapes},
+      {"merge-transposes", "transpose(transpose(x, p), q) → transpose(x, p∘q)",
+       is(op_transpose, {is(op_transpose, {any("x")}).as("inner")}), merge_transposes},
+      {"transpose-is-reshape", "transpose(x) that moves axes of 1 only → reshape(x)", is(op_transpose, {any("x")}),
+       transpose_of_ones},
+      {"reshape-to-known", "reshape(x, computed shape) → reshape(x, constant)",
+       is(op_reshape, {any("x"), any("shape")}), fixed_target},
+      {"merge-reshapes", "reshape(reshape(x)) → reshape(x)",
+       is(op_reshape, {is(op_reshape, {any("x"), any("between")}), any("shape")}), merge_reshapes},
       {"squeeze-is-reshape", "squeeze(x) → reshape(x)", is(op_squeeze, {any("x")}).rest(), as_reshape},
       {"unsqueeze-is-reshape", "unsqueeze(x) → reshape(x)", is(op_unsqueeze, {any("x"), any("axes")}), as_reshape},
       {"flatten-is-reshape", "flatten(x) → reshape(x)", is(op_flatten, {any("x")}), as_reshape},

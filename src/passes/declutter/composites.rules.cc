@@ -28,18 +28,27 @@ namespace {
 using contents::is_number;
 
 template <const OpDef& op>
-Value* one_of_x(const Match& m, Builder& build) { return build.one(op, {m["x"]}); }
+Value* one_of_x(const Match& m, Builder& build) {
+  return build.one(op, {m["x"]});
+}
 
-Value* silu(const Match& m, Builder& build) { return build.one(op_silu, UnaryParameters{.alpha = 1, .beta = 0}, {m["x"]}); }
+Value* silu(const Match& m, Builder& build) {
+  return build.one(op_silu, UnaryParameters{.alpha = 1, .beta = 0}, {m["x"]});
+}
 
 // x/√2 may be written as a division or as a product.
 bool is_root_half(const Match& m) { return is_number(m["root"], M_SQRT2) || is_number(m["root"], M_SQRT1_2); }
 Value* gelu(const Match& m, Builder& build) {
   const bool divides = m.node("inner").op == &op_div;
-  if (!is_root_half(m) || is_number(m["root"], M_SQRT2) != divides || !is_number(m["one"], 1) || !is_number(m["half"], 0.5)) return nullptr;
+  if (!is_root_half(m) || is_number(m["root"], M_SQRT2) != divides || !is_number(m["one"], 1) ||
+      !is_number(m["half"], 0.5))
+    return nullptr;
   return build.one(op_gelu, {m["x"]});
 }
-Pattern erf_part(const OpDef& scale) { return is(op_add, {is(op_erf, {is(scale, {any("x"), constant("root")}).either().as("inner")}), constant("one")}).either(); }
+Pattern erf_part(const OpDef& scale) {
+  return is(op_add, {is(op_erf, {is(scale, {any("x"), constant("root")}).either().as("inner")}), constant("one")})
+      .either();
+}
 
 // x · relu6(x + 3) / 6, and x · hard_sigmoid(x) with its usual parameters.
 Value* hard_swish(const Match& m, Builder& build) {
@@ -47,7 +56,8 @@ Value* hard_swish(const Match& m, Builder& build) {
   const auto near = [](float a, double b) { return std::fabs(static_cast<double>(a) - b) < 1e-6; };
   if (m.node("gate").op == &op_hard_sigmoid) {
     if (!near(p.alpha, 1.0 / 6) || !near(p.beta, 0.5)) return nullptr;
-  } else if (!near(p.alpha, 0) || !near(p.beta, 6) || !is_number(m["three"], 3) || !(is_number(m["six"], m.root->op == &op_div ? 6.0 : 1.0 / 6))) {
+  } else if (!near(p.alpha, 0) || !near(p.beta, 6) || !is_number(m["three"], 3) ||
+             !(is_number(m["six"], m.root->op == &op_div ? 6.0 : 1.0 / 6))) {
     return nullptr;
   }
   return build.one(op_hard_swish, {m["x"]});
@@ -56,7 +66,9 @@ Value* hard_swish(const Match& m, Builder& build) {
 // relu6(x + 3) / 6 alone.
 Value* hard_sigmoid(const Match& m, Builder& build) {
   const auto& p = m.node("gate").attributes<UnaryParameters>();
-  if (p.alpha != 0 || p.beta != 6 || !is_number(m["three"], 3) || !is_number(m["six"], m.root->op == &op_div ? 6.0 : 1.0 / 6)) return nullptr;
+  if (p.alpha != 0 || p.beta != 6 || !is_number(m["three"], 3) ||
+      !is_number(m["six"], m.root->op == &op_div ? 6.0 : 1.0 / 6))
+    return nullptr;
   return build.one(op_hard_sigmoid, UnaryParameters{.alpha = 1.0f / 6, .beta = 0.5f}, {m["x"]});
 }
 
@@ -83,22 +95,35 @@ std::vector<Rule> make() {
   const auto shifted_clip = [] { return is(op_clip, {is(op_add, {any("x"), constant("three")}).either()}).as("gate"); };
   return {
       {"recognise-silu", "x · sigmoid(x) → silu(x)", product(any("x"), is(op_sigmoid, {any("x")})), silu},
-      {"recognise-mish", "x · tanh(softplus(x)) → mish(x)", product(any("x"), is(op_tanh, {is(op_softplus, {any("x")})})), one_of_x<op_mish>},
+      {"recognise-mish", "x · tanh(softplus(x)) → mish(x)",
+       product(any("x"), is(op_tanh, {is(op_softplus, {any("x")})})), one_of_x<op_mish>},
       {"recognise-gelu", "(x · (1 + erf(x / √2))) · ½ → gelu(x)", half_of(product(any("x"), erf_part(op_div))), gelu},
-      {"recognise-gelu-of-product", "(x · (1 + erf(x · √½))) · ½ → gelu(x)", half_of(product(any("x"), erf_part(op_mul))), gelu},
-      {"recognise-gelu-half-first", "(x · ½) · (1 + erf(x / √2)) → gelu(x)", product(half_of(any("x")), erf_part(op_div)), gelu},
-      {"recognise-gelu-half-first-of-product", "(x · ½) · (1 + erf(x · √½)) → gelu(x)", product(half_of(any("x")), erf_part(op_mul)), gelu},
-      {"recognise-hard-swish", "x · hard_sigmoid(x) → hard_swish(x)", product(any("x"), is(op_hard_sigmoid, {any("x")}).as("gate")), hard_swish},
-      {"recognise-hard-swish-of-clip", "x · clip(x + 3, 0, 6) / 6 → hard_swish(x)", is(op_div, {product(any("x"), shifted_clip()), constant("six")}), hard_swish},
-      {"recognise-hard-sigmoid", "clip(x + 3, 0, 6) / 6 → hard_sigmoid(x)", is(op_div, {shifted_clip().once(), constant("six")}), hard_sigmoid},
-      {"recognise-hard-sigmoid-of-product", "clip(x + 3, 0, 6) · ⅙ → hard_sigmoid(x)", is(op_mul, {shifted_clip().once(), constant("six")}).either(), hard_sigmoid},
+      {"recognise-gelu-of-product", "(x · (1 + erf(x · √½))) · ½ → gelu(x)",
+       half_of(product(any("x"), erf_part(op_mul))), gelu},
+      {"recognise-gelu-half-first", "(x · ½) · (1 + erf(x / √2)) → gelu(x)",
+       product(half_of(any("x")), erf_part(op_div)), gelu},
+      {"recognise-gelu-half-first-of-product", "(x · ½) · (1 + erf(x · √½)) → gelu(x)",
+       product(half_of(any("x")), erf_part(op_mul)), gelu},
+      {"recognise-hard-swish", "x · hard_sigmoid(x) → hard_swish(x)",
+       product(any("x"), is(op_hard_sigmoid, {any("x")}).as("gate")), hard_swish},
+      {"recognise-hard-swish-of-clip", "x · clip(x + 3, 0, 6) / 6 → hard_swish(x)",
+       is(op_div, {product(any("x"), shifted_clip()), constant("six")}), hard_swish},
+      {"recognise-hard-sigmoid", "clip(x + 3, 0, 6) / 6 → hard_sigmoid(x)",
+       is(op_div, {shifted_clip().once(), constant("six")}), hard_sigmoid},
+      {"recognise-hard-sigmoid-of-product", "clip(x + 3, 0, 6) · ⅙ → hard_sigmoid(x)",
+       is(op_mul, {shifted_clip().once(), constant("six")}).either(), hard_sigmoid},
       {"recognise-hard-swish-of-product", "x · clip(x + 3, 0, 6) · ⅙ → hard_swish(x)",
        is(op_mul, {product(any("x"), shifted_clip()), constant("six")}).either(), hard_swish},
-      {"recognise-gelu-half-last", "x · ((1 + erf(x / √2)) · ½) → gelu(x)", product(any("x"), half_of(erf_part(op_div))), gelu},
-      {"recognise-gelu-half-last-of-product", "x · ((1 + erf(x · √½)) · ½) → gelu(x)", product(any("x"), half_of(erf_part(op_mul))), gelu},
-      {"recognise-gelu-tanh", "(x · (1 + tanh(…))) · ½ → gelu_tanh(x)", half_of(product(any("x"), tanh_part())), gelu_tanh},
-      {"recognise-gelu-tanh-half-first", "(x · ½) · (1 + tanh(…)) → gelu_tanh(x)", product(half_of(any("x")), tanh_part()), gelu_tanh},
-      {"recognise-gelu-tanh-half-last", "x · ((1 + tanh(…)) · ½) → gelu_tanh(x)", product(any("x"), half_of(tanh_part())), gelu_tanh},
+      {"recognise-gelu-half-last", "x · ((1 + erf(x / √2)) · ½) → gelu(x)",
+       product(any("x"), half_of(erf_part(op_div))), gelu},
+      {"recognise-gelu-half-last-of-product", "x · ((1 + erf(x · √½)) · ½) → gelu(x)",
+       product(any("x"), half_of(erf_part(op_mul))), gelu},
+      {"recognise-gelu-tanh", "(x · (1 + tanh(…))) · ½ → gelu_tanh(x)", half_of(product(any("x"), tanh_part())),
+       gelu_tanh},
+      {"recognise-gelu-tanh-half-first", "(x · ½) · (1 + tanh(…)) → gelu_tanh(x)",
+       product(half_of(any("x")), tanh_part()), gelu_tanh},
+      {"recognise-gelu-tanh-half-last", "x · ((1 + tanh(…)) · ½) → gelu_tanh(x)",
+       product(any("x"), half_of(tanh_part())), gelu_tanh},
       {"recognise-softplus", "log(1 + exp(x)) → softplus(x)",
        is(op_log, {is(op_add, {is(op_exp, {any("x")}), constant("one")}).either()}), softplus},
   };

@@ -30,10 +30,12 @@ inline Value* constant(Builder& build, DType dtype, std::span<const int64_t> dim
 
 // The number of a constant whose elements are all the same one.
 inline std::optional<double> uniform(const Value* value) {
-  if (!value || !value->is_constant() || value->constant->view.count() < 1 || value->type.dtype == DType::kString) return {};
+  if (!value || !value->is_constant() || value->constant->view.count() < 1 || value->type.dtype == DType::kString)
+    return {};
   if (value->constant->view.count() > 4096) return {};
   const std::vector<double> list = numbers(*value);
-  for (double x : list) if (!(x == list[0])) return {};
+  for (double x : list)
+    if (!(x == list[0])) return {};
   return list[0];
 }
 inline bool is_number(const Value* value, double wanted) {
@@ -41,8 +43,8 @@ inline bool is_number(const Value* value, double wanted) {
   return number && std::fabs(*number - wanted) <= 1e-6 * std::fabs(wanted);
 }
 
-// One number per index of `axis` (of a tensor of `rank` dimensions), whatever the constant's own rank; empty when it varies otherwise.
-// A single number counts for `count` of them.
+// One number per index of `axis` (of a tensor of `rank` dimensions), whatever the constant's own rank; empty when it
+// varies otherwise. A single number counts for `count` of them.
 inline std::vector<double> along_axis(const Value& value, int rank, int axis, int64_t count) {
   const Shape& shape = value.type.shape;
   if (!shape.fixed() || shape.rank > rank) return {};
@@ -72,8 +74,8 @@ inline std::optional<std::vector<int64_t>> integers(const Value* value) {
   return list;
 }
 
-// A reshape to `shape` from any tensor with as many elements: at most one dimension is left to be computed. Null when that does
-// not say the shape.
+// A reshape to `shape` from any tensor with as many elements: at most one dimension is left to be computed. Null when
+// that does not say the shape.
 inline std::optional<std::vector<int64_t>> reshape_target(const Shape& shape) {
   if (!shape.known()) return {};
   std::vector<int64_t> dims;
@@ -87,6 +89,8 @@ inline std::optional<std::vector<int64_t>> reshape_target(const Shape& shape) {
   return open > 1 || (open == 1 && zero) ? std::nullopt : std::optional(dims);
 }
 
-inline bool is_float(const Value* value) { return value && mica::is_float(value->type.dtype) && value->type.dtype != DType::kF64; }
+inline bool is_float(const Value* value) {
+  return value && mica::is_float(value->type.dtype) && value->type.dtype != DType::kF64;
+}
 
 }  // namespace mica::contents

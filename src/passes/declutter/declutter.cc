@@ -9,7 +9,7 @@
 namespace mica {
 namespace {
 
-constexpr int kMaxRounds = 24;   // each round is at least one rewrite; real models settle within six
+constexpr int kMaxRounds = 24;  // each round is at least one rewrite; real models settle within six
 
 struct Table {
   std::string_view name;
@@ -26,7 +26,10 @@ std::vector<Table> make_tables() {
 
 void add_count(RuleCounts& counts, std::string_view name, int64_t fired) {
   const auto row = std::ranges::find(counts, name, &RuleCounts::value_type::first);
-  if (row != counts.end()) row->second += fired; else counts.emplace_back(name, fired);
+  if (row != counts.end())
+    row->second += fired;
+  else
+    counts.emplace_back(name, fired);
 }
 
 void check(const Graph& graph, std::string_view after, const DeclutterOptions& options) {
@@ -61,7 +64,8 @@ int64_t round(Graph& graph, std::span<const Table> tables, const DeclutterOption
 }
 
 void declutter_graph(Graph& graph, std::span<const Table> tables, const DeclutterOptions& options, RuleCounts& counts) {
-  for (int i = 0; i < kMaxRounds && round(graph, tables, options, counts) > 0; ++i) {}
+  for (int i = 0; i < kMaxRounds && round(graph, tables, options, counts) > 0; ++i) {
+  }
   for (const auto& node : graph.nodes)
     for (const auto& region : node->regions) declutter_graph(*region, tables, options, counts);
 }
@@ -72,8 +76,9 @@ std::vector<RuleInfo> all_rules() {
   std::vector<RuleInfo> list;
   for (const SimplifyPass& pass : simplify_passes()) list.push_back({pass.name, "simplify", pass.doc});
   for (const auto& row : all_rules_tables())
-    for (const Rule& rule : row.definition->make())   // a rule may have a row for each of several operators
-      if (std::ranges::find(list, rule.name, &RuleInfo::name) == list.end()) list.push_back({rule.name, row.name, rule.doc});
+    for (const Rule& rule : row.definition->make())  // a rule may have a row for each of several operators
+      if (std::ranges::find(list, rule.name, &RuleInfo::name) == list.end())
+        list.push_back({rule.name, row.name, rule.doc});
   return list;
 }
 

@@ -32,7 +32,8 @@ Pattern mean_of(Pattern x) { return is(op_reduce, {std::move(x), any("")}).where
 // One number per element of x's last axis.
 bool is_last_vector(const Value* v, const Value* x) {
   const Shape &s = v->type.shape, &r = x->type.shape;
-  if (!s.fixed() || s.rank < 1 || s.rank > r.rank || v->type.dtype != x->type.dtype || !(s.back() == r.back())) return false;
+  if (!s.fixed() || s.rank < 1 || s.rank > r.rank || v->type.dtype != x->type.dtype || !(s.back() == r.back()))
+    return false;
   for (int i = 0; i + 1 < s.rank; ++i)
     if (!s[i].is(1)) return false;
   return true;
@@ -50,7 +51,8 @@ Value* filled(const Value* x, double number, Builder& build) {
 std::optional<LayerNorm> norm_of(const Match& m) {
   const auto epsilon = contents::uniform(m["epsilon"]);
   const Value* x = m["x"];
-  if (!epsilon || *epsilon < 0 || !contents::is_float(x) || x->type.shape.rank < 1 || !x->type.shape.back().is_fixed()) return {};
+  if (!epsilon || *epsilon < 0 || !contents::is_float(x) || x->type.shape.rank < 1 || !x->type.shape.back().is_fixed())
+    return {};
   if (!(m.root->outputs[0]->type == x->type)) return {};
   return LayerNorm{.axis = -1, .epsilon = static_cast<float>(*epsilon), .statistics = DType::kF32};
 }
@@ -82,23 +84,30 @@ Value* shift_into(const Match& m, Builder& build) {
   const Node& norm = m.node("norm");
   if (norm.inputs.size() < 3 || contents::uniform(norm.inputs[2]) != 0.0 || norm.outputs.size() != 1) return nullptr;
   if (!is_last_vector(m["shift"], m["norm"])) return nullptr;
-  return build.one(op_layer_norm, norm.attributes<LayerNorm>(), {norm.inputs[0], norm.inputs[1], flat(m["shift"], build)});
+  return build.one(op_layer_norm, norm.attributes<LayerNorm>(),
+                   {norm.inputs[0], norm.inputs[1], flat(m["shift"], build)});
 }
 
 std::vector<Rule> make() {
   const Pattern centred = is(op_sub, {any("x"), mean_of(any("x"))}).as("centred");
-  const auto deviation = [](Pattern of) { return is(op_add, {mean_of(is(op_square, {std::move(of)})), constant("epsilon")}).either(); };
-  const auto over_root = [&](Pattern x, Pattern y) { return is(op_div, {std::move(x), is(op_sqrt, {deviation(std::move(y))})}); };
+  const auto deviation = [](Pattern of) {
+    return is(op_add, {mean_of(is(op_square, {std::move(of)})), constant("epsilon")}).either();
+  };
+  const auto over_root = [&](Pattern x, Pattern y) {
+    return is(op_div, {std::move(x), is(op_sqrt, {deviation(std::move(y))})});
+  };
   const auto by_rsqrt = [&](Pattern x, Pattern y) {
     return is(op_mul, {std::move(x), is(op_rsqrt, {deviation(std::move(y))})}).either();
   };
   const auto norm = [](const OpDef& op) { return is(op, {any("x"), any("")}).rest().once().as("norm"); };
   return {
-      {"recognise-layer-norm", "c / √(mean(c²) + ε), c = x - mean(x) → layer_norm(x)", over_root(centred, any("centred")), layer_norm},
+      {"recognise-layer-norm", "c / √(mean(c²) + ε), c = x - mean(x) → layer_norm(x)",
+       over_root(centred, any("centred")), layer_norm},
       {"recognise-layer-norm-of-product", "c · rsqrt(mean(c²) + ε), c = x - mean(x) → layer_norm(x)",
        by_rsqrt(centred, any("centred")), layer_norm},
       {"recognise-rms-norm", "x / √(mean(x²) + ε) → rms_norm(x)", over_root(any("x"), any("x")), rms_norm},
-      {"recognise-rms-norm-of-product", "x · rsqrt(mean(x²) + ε) → rms_norm(x)", by_rsqrt(any("x"), any("x")), rms_norm},
+      {"recognise-rms-norm-of-product", "x · rsqrt(mean(x²) + ε) → rms_norm(x)", by_rsqrt(any("x"), any("x")),
+       rms_norm},
       {"scale-into-layer-norm", "layer_norm(x, 1, 0) · s → layer_norm(x, s, 0)",
        is(op_mul, {norm(op_layer_norm), constant("scale")}).either(), scale_into<op_layer_norm>},
       {"scale-into-rms-norm", "rms_norm(x, 1) · s → rms_norm(x, s)",

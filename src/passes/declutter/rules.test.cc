@@ -16,7 +16,8 @@ using support::RuleCase;
 
 std::vector<RuleCase> all_cases() {
   std::vector<RuleCase> all;
-  for (auto list : {support::cleanup_cases(), support::arithmetic_cases(), support::composite_cases(), support::block_cases(), support::weight_cases()})
+  for (auto list : {support::cleanup_cases(), support::arithmetic_cases(), support::composite_cases(),
+                    support::block_cases(), support::weight_cases()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }
@@ -50,7 +51,8 @@ int64_t fired(const RuleCounts& counts, const std::string& rule) {
 TEST(Rules, EachHasACase) {
   const std::vector<RuleCase> cases = all_cases();
   for (const RuleInfo& info : all_rules())
-    EXPECT_TRUE(std::ranges::any_of(cases, [&](const RuleCase& c) { return c.rule == info.name; })) << info.name << " has no case";
+    EXPECT_TRUE(std::ranges::any_of(cases, [&](const RuleCase& c) { return c.rule == info.name; }))
+        << info.name << " has no case";
 }
 
 TEST(Rules, EachCaseIsOfARule) {
@@ -119,7 +121,10 @@ TEST(Rules, NothingIsMadeThatOnlyTheReferenceComputes) {
 // What rules must leave alone.
 TEST(Rules, NearMisses) {
   const std::string x = "input %x: f32[2,3,4] \"x\"\n";
-  struct Miss { const char* rule; std::string given, statements; };
+  struct Miss {
+    const char* rule;
+    std::string given, statements;
+  };
   const Miss misses[] = {
       {"pow-two", x + "constant %c: f32[] = {2.001}\n", "%y = pow(%x, %c)\n"},
       {"pow-two", x + "constant %c: f32[2,1,1,1] = {2, 2}\n", "%y = pow(%x, %c)\n"},
@@ -130,11 +135,14 @@ TEST(Rules, NearMisses) {
        "%a = add(%x, %t)\n%g = clip(%a) alpha=0, beta=6\n%y = div(%g, %s)\n"},
       {"merge-transposes", x, "%a = transpose(%x) perm=[1,2,0]\n%b = relu(%a)\n%y = transpose(%b) perm=[2,0,1]\n"},
       {"transpose-is-reshape", x, "%y = transpose(%x) perm=[0,2,1]\n"},
-      {"fold-bias-into-gemm", "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, 2, 3, 4}\nconstant %b: f32[3,1] = {1, 2, 3}\n",
+      {"fold-bias-into-gemm",
+       "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, 2, 3, 4}\nconstant %b: f32[3,1] = {1, 2, 3}\n",
        "%a = matmul(%x, %w)\n%y = add(%a, %b)\n"},
-      {"fold-add-into-conv", "input %x: f32[1,2,2,2] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\nconstant %c: f32[2] = {1, 2}\n",
+      {"fold-add-into-conv",
+       "input %x: f32[1,2,2,2] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\nconstant %c: f32[2] = {1, 2}\n",
        "%a = conv(%x, %w)\n%y = add(%a, %c)\n"},
-      {"recognise-attention", "input %q: f32[2,3,5,4] \"q\"\ninput %k: f32[1,3,6,4] \"k\"\ninput %v: f32[2,3,6,7] \"v\"\n",
+      {"recognise-attention",
+       "input %q: f32[2,3,5,4] \"q\"\ninput %k: f32[1,3,6,4] \"k\"\ninput %v: f32[2,3,6,7] \"v\"\n",
        "%t = transpose(%k) perm=[0,1,3,2]\n%s = matmul(%q, %t)\n%w = softmax(%s) axis=-1\n%y = matmul(%w, %v)\n"},
   };
   for (const Miss& miss : misses) {
@@ -146,8 +154,9 @@ TEST(Rules, NearMisses) {
 
 // A value that somebody looks at stays.
 TEST(Rules, KeptValuesStay) {
-  Graph graph = graph_from_text(graph_of("input %x: f32[1,2,2,2] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\nkeep \"a\"\n",
-                                         "%a = conv(%x, %w)\n%y = neg(%a)\n"));
+  Graph graph =
+      graph_from_text(graph_of("input %x: f32[1,2,2,2] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\nkeep \"a\"\n",
+                               "%a = conv(%x, %w)\n%y = neg(%a)\n"));
   EXPECT_EQ(fired(declutter(graph), "fold-neg-into-conv"), 0);
 }
 

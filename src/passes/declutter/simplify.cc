@@ -35,13 +35,17 @@ void make_constant(Graph& graph, Readers& readers, Value* old, ConstantPtr conte
 
 class FoldScope final : public InferScope {
  public:
-  Status infer_region(int, std::span<const InferValue>, std::span<InferValue>) override { return error(Code::kInternal, "a folded node has no regions"); }
+  Status infer_region(int, std::span<const InferValue>, std::span<InferValue>) override {
+    return error(Code::kInternal, "a folded node has no regions");
+  }
   int regions() const override { return 0; }
   void* allocate(size_t bytes) override {
     blocks_.push_back(mica::allocate(bytes, kCacheLine));
     return blocks_.back();
   }
-  ~FoldScope() { for (void* block : blocks_) deallocate(block); }
+  ~FoldScope() {
+    for (void* block : blocks_) deallocate(block);
+  }
 
  private:
   std::vector<void*> blocks_;
@@ -76,7 +80,9 @@ bool fold_large(Graph& graph, Readers& readers, const Node& node, int64_t& budge
   for (size_t i = 0; i < out.size(); ++i)
     if (node.outputs[i] && !out[i].constant) return false;
   for (size_t i = 0; i < out.size(); ++i)
-    if (node.outputs[i]) make_constant(graph, readers, node.outputs[i], Constant::own(value_or_throw(OwnedTensor::copy_of(*out[i].constant))));
+    if (node.outputs[i])
+      make_constant(graph, readers, node.outputs[i],
+                    Constant::own(value_or_throw(OwnedTensor::copy_of(*out[i].constant))));
   budget -= bytes;
   return true;
 }
@@ -102,13 +108,16 @@ int64_t fold_constants(Graph& graph, const DeclutterOptions& options) {
 }
 
 bool same_node(const Node& a, const Node& b) {
-  return a.op == b.op && a.inputs == b.inputs && a.outputs.size() == b.outputs.size() && a.regions.empty() && b.regions.empty() &&
-         equal_attributes(a.op->attributes, a.attributes_blob.data(), b.attributes_blob.data());
+  return a.op == b.op && a.inputs == b.inputs && a.outputs.size() == b.outputs.size() && a.regions.empty() &&
+         b.regions.empty() && equal_attributes(a.op->attributes, a.attributes_blob.data(), b.attributes_blob.data());
 }
 
 uint64_t hash_node(const Node& node) {
   uint64_t hash = hash_attributes(node.op->attributes, node.attributes_blob.data());
-  const auto mix = [&](const void* p) { hash = (hash ^ reinterpret_cast<uintptr_t>(p)) * 0x9e3779b97f4a7c15ull; hash ^= hash >> 29; };
+  const auto mix = [&](const void* p) {
+    hash = (hash ^ reinterpret_cast<uintptr_t>(p)) * 0x9e3779b97f4a7c15ull;
+    hash ^= hash >> 29;
+  };
   mix(node.op);
   for (const Value* v : node.inputs) mix(v);
   return hash;
@@ -124,7 +133,10 @@ int64_t merge_equal(Graph& graph, const DeclutterOptions&) {
     Node* twin = nullptr;
     for (auto [it, end] = seen.equal_range(hash); it != end && !twin; ++it)
       if (same_node(*it->second, *node)) twin = it->second;
-    if (!twin) { seen.emplace(hash, node.get()); continue; }
+    if (!twin) {
+      seen.emplace(hash, node.get());
+      continue;
+    }
     bool moved = false;
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       Value* old = node->outputs[i];
@@ -159,9 +171,11 @@ int64_t remove_dead(Graph& graph) {
     Node& node = *graph.nodes[i];
     for (Value* v : node.outputs) needed[i] = needed[i] || (v && (live.contains(v) || kept.contains(v->name)));
     if (!needed[i]) continue;
-    for (Value* v : node.inputs) if (v) live.insert(v);
-    for (size_t k = 0; k < node.outputs.size(); ++k)   // an optional result that nobody reads is not made
-      if (node.outputs[k] && static_cast<int>(k) >= node.op->outputs.min && !live.contains(node.outputs[k]) && !kept.contains(node.outputs[k]->name) && node.regions.empty())
+    for (Value* v : node.inputs)
+      if (v) live.insert(v);
+    for (size_t k = 0; k < node.outputs.size(); ++k)  // an optional result that nobody reads is not made
+      if (node.outputs[k] && static_cast<int>(k) >= node.op->outputs.min && !live.contains(node.outputs[k]) &&
+          !kept.contains(node.outputs[k]->name) && node.regions.empty())
         node.outputs[k] = nullptr;
     while (!node.outputs.empty() && !node.outputs.back()) node.outputs.pop_back();
   }

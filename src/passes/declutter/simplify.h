@@ -6,7 +6,7 @@ namespace mica {
 
 struct SimplifyPass {
   std::string_view name, doc;
-  int64_t (*run)(Graph&, const DeclutterOptions&);   // returns how much it changed
+  int64_t (*run)(Graph&, const DeclutterOptions&);  // returns how much it changed
 };
 std::span<const SimplifyPass> simplify_passes();
 

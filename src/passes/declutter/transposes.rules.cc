@@ -54,14 +54,16 @@ Value* behind_constant(const Match& m, Builder& build) {
   const Node& move = m.node("move");
   const int rank = m["x"]->type.shape.rank;
   Value* c = m["c"];
-  if (rank < 0 || c->type.shape.rank > rank || !(m.root->outputs[0]->type.shape == m["move"]->type.shape)) return nullptr;
+  if (rank < 0 || c->type.shape.rank > rank || !(m.root->outputs[0]->type.shape == m["move"]->type.shape))
+    return nullptr;
   const auto order = order_of(move);
   std::vector<int64_t> dims(static_cast<size_t>(rank - c->type.shape.rank), 1), inverse(order.size());
   for (Dim d : c->type.shape.span()) dims.push_back(d.value());
   for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   Value* turned = c;
   if (c->constant->view.count() != 1 || c->type.shape.rank > 0) {
-    turned = build.one(op_transpose, transpose_of(inverse), {build.constant(c->type.dtype, dims, c->constant->view.data)});
+    turned =
+        build.one(op_transpose, transpose_of(inverse), {build.constant(c->type.dtype, dims, c->constant->view.data)});
   }
   const Values inputs = constant_first ? Values{turned, m["x"]} : Values{m["x"], turned};
   return build.one(op_transpose, transpose_of(order), {again(*m.root, inputs, build)});

@@ -23,7 +23,9 @@ MICA_DECLARE_OP(sub);
 
 namespace {
 
-struct Affine { std::vector<double> scale, shift; };   // y = scale·x + shift, per channel
+struct Affine {
+  std::vector<double> scale, shift;
+};  // y = scale·x + shift, per channel
 
 // Output channels of a convolution's weights [M, C/groups, …].
 int64_t channels_of(const Value& w) { return w.type.shape[0].value(); }
@@ -46,12 +48,13 @@ Value* fold_into_conv(const Node& conv, const Affine& f, Builder& build) {
 
 bool constant_weights(const Match& m) {
   const Node& conv = m.node("conv");
-  return contents::is_float(conv.inputs[1]) && (conv.inputs.size() < 3 || !conv.inputs[2] || conv.inputs[2]->is_constant());
+  return contents::is_float(conv.inputs[1]) &&
+         (conv.inputs.size() < 3 || !conv.inputs[2] || conv.inputs[2]->is_constant());
 }
 
 Affine affine_of_batch_norm(const Match& m, const Node& node) {
-  const auto scale = contents::numbers(*m["scale"]), bias = contents::numbers(*m["bias"]), mean = contents::numbers(*m["mean"]),
-             variance = contents::numbers(*m["var"]);
+  const auto scale = contents::numbers(*m["scale"]), bias = contents::numbers(*m["bias"]),
+             mean = contents::numbers(*m["mean"]), variance = contents::numbers(*m["var"]);
   Affine f;
   for (size_t i = 0; i < scale.size(); ++i) {
     f.scale.push_back(scale[i] / std::sqrt(variance[i] + static_cast<double>(node.attributes<BatchNorm>().epsilon)));
@@ -112,11 +115,13 @@ Value* fold_batch_norm_transposed(const Match& m, Builder& build) {
   Value* w = conv.inputs[1];
   const auto dims = contents::dims_of(*w);
   const auto channels = static_cast<int64_t>(f.scale.size());
-  if (dims.size() < 3 || a.groups < 1 || dims[1] * a.groups != channels || dims[0] % a.groups || dims[0] == 0) return nullptr;
+  if (dims.size() < 3 || a.groups < 1 || dims[1] * a.groups != channels || dims[0] % a.groups || dims[0] == 0)
+    return nullptr;
   std::vector<double> weights = contents::numbers(*w), bias(f.scale.size(), 0.0);
   if (conv.inputs.size() > 2 && conv.inputs[2]) bias = contents::numbers(*conv.inputs[2]);
   if (bias.size() != f.scale.size()) return nullptr;
-  const int64_t per_group = dims[0] / a.groups, taps = channels ? static_cast<int64_t>(weights.size()) / (dims[0] * dims[1]) : 0;
+  const int64_t per_group = dims[0] / a.groups,
+                taps = channels ? static_cast<int64_t>(weights.size()) / (dims[0] * dims[1]) : 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     const int64_t c = static_cast<int64_t>(i) / (dims[1] * taps), j = static_cast<int64_t>(i) / taps % dims[1];
     weights[i] *= f.scale[static_cast<size_t>(c / per_group * dims[1] + j)];
@@ -132,7 +137,8 @@ Value* fold_batch_norm_transposed(const Match& m, Builder& build) {
 Value* fold_pad(const Match& m, Builder& build) {
   const Node& pad = m.node("pad");
   const int rank = m["x"]->type.shape.rank;
-  if (rank < 3 || pad.attributes<Pad>().mode != PadMode::kConstant || (pad.inputs.size() > 3 && pad.inputs[3])) return nullptr;
+  if (rank < 3 || pad.attributes<Pad>().mode != PadMode::kConstant || (pad.inputs.size() > 3 && pad.inputs[3]))
+    return nullptr;
   if (pad.inputs.size() > 2 && pad.inputs[2] && contents::uniform(pad.inputs[2]) != 0.0) return nullptr;
   Conv conv = m.root->attributes<Conv>();
   if (conv.auto_pad != AutoPad::kNotSet) return nullptr;
@@ -156,7 +162,9 @@ Value* fold_pad(const Match& m, Builder& build) {
 // matmul(x, w) + b of a matrix x: one product with a bias.
 Value* bias_into_gemm(const Match& m, Builder& build) {
   const Value *x = m["x"], *w = m["w"], *out = m.root->outputs[0];
-  if (x->type.shape.rank != 2 || w->type.shape.rank != 2 || !contents::is_float(x) || !(out->type == m["product"]->type)) return nullptr;
+  if (x->type.shape.rank != 2 || w->type.shape.rank != 2 || !contents::is_float(x) ||
+      !(out->type == m["product"]->type))
+    return nullptr;
   if (!w->type.shape[1].is_fixed()) return nullptr;
   const std::vector<double> bias = contents::along_axis(*m["b"], 2, 1, w->type.shape[1].value());
   if (bias.empty()) return nullptr;
@@ -166,18 +174,25 @@ Value* bias_into_gemm(const Match& m, Builder& build) {
 
 std::vector<Rule> make() {
   const auto conv = [] { return is(op_conv, {any("input"), constant("w")}).rest().once().as("conv"); };
-  const auto norm = [](Pattern x) { return is(op_batch_norm, {std::move(x), constant("scale"), constant("bias"), constant("mean"), constant("var")}); };
+  const auto norm = [](Pattern x) {
+    return is(op_batch_norm, {std::move(x), constant("scale"), constant("bias"), constant("mean"), constant("var")});
+  };
   return {
       {"fold-batch-norm-into-conv", "batch_norm(conv(x, w, b)) → conv(x, s·w, s·b + t)", norm(conv()), fold_batch_norm},
       {"fold-batch-norm-into-conv-transpose", "batch_norm(conv_transpose(x, w, b)) → conv_transpose(x, s·w, s·b + t)",
        norm(is(op_conv_transpose, {any("input"), constant("w")}).rest().once().as("conv")), fold_batch_norm_transposed},
       {"fold-neg-into-conv", "-conv(x, w, b) → conv(x, -w, -b)", is(op_neg, {conv()}), fold_neg},
-      {"fold-div-into-conv", "conv(x, w, b) / s → conv(x, w / s, b / s)", is(op_div, {conv(), constant("c")}), fold_arithmetic<Arithmetic::kDiv>},
+      {"fold-div-into-conv", "conv(x, w, b) / s → conv(x, w / s, b / s)", is(op_div, {conv(), constant("c")}),
+       fold_arithmetic<Arithmetic::kDiv>},
       {"spell-out-batch-norm", "batch_norm(x) → x·s + t", norm(any("x")), spell_out_batch_norm},
-      {"fold-mul-into-conv", "conv(x, w, b)·s → conv(x, s·w, s·b)", is(op_mul, {conv(), constant("c")}).either(), fold_arithmetic<Arithmetic::kMul>},
-      {"fold-add-into-conv", "conv(x, w, b) + t → conv(x, w, b + t)", is(op_add, {conv(), constant("c")}).either(), fold_arithmetic<Arithmetic::kAdd>},
-      {"fold-sub-into-conv", "conv(x, w, b) - t → conv(x, w, b - t)", is(op_sub, {conv(), constant("c")}), fold_arithmetic<Arithmetic::kSub>},
-      {"fold-pad-into-conv", "conv(pad(x)) → conv(x)", is(op_conv, {is(op_pad, {any("x"), constant("pads")}).rest().once().as("pad"), any("w")}).rest(), fold_pad},
+      {"fold-mul-into-conv", "conv(x, w, b)·s → conv(x, s·w, s·b)", is(op_mul, {conv(), constant("c")}).either(),
+       fold_arithmetic<Arithmetic::kMul>},
+      {"fold-add-into-conv", "conv(x, w, b) + t → conv(x, w, b + t)", is(op_add, {conv(), constant("c")}).either(),
+       fold_arithmetic<Arithmetic::kAdd>},
+      {"fold-sub-into-conv", "conv(x, w, b) - t → conv(x, w, b - t)", is(op_sub, {conv(), constant("c")}),
+       fold_arithmetic<Arithmetic::kSub>},
+      {"fold-pad-into-conv", "conv(pad(x)) → conv(x)",
+       is(op_conv, {is(op_pad, {any("x"), constant("pads")}).rest().once().as("pad"), any("w")}).rest(), fold_pad},
       {"fold-bias-into-gemm", "matmul(x, w) + b → gemm(x, w, b)",
        is(op_add, {is(op_matmul, {any("x"), any("w")}).once().as("product"), constant("b")}).either(), bias_into_gemm},
   };

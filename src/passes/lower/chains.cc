@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kMaxChainInputs = 8;
 
 struct Chain {
-  std::vector<Node*> nodes;   // of the run, in order
-  Values inputs;              // the first is what the chain begins with
+  std::vector<Node*> nodes;  // of the run, in order
+  Values inputs;             // the first is what the chain begins with
   PointwiseChain links;
 };
 
@@ -25,7 +25,7 @@ class ChainFuser {
   ChainFuser(Graph& graph, const Fusion& fusion) : graph_(graph), fusion_(fusion), readers_(graph) {}
 
   int64_t run() {
-    std::unordered_map<const Node*, Chain> at;   // by the last node
+    std::unordered_map<const Node*, Chain> at;  // by the last node
     int64_t made = 0;
     for (const auto& node : graph_.nodes) {
       if (taken_.contains(node.get()) || !can_link(*node)) continue;
@@ -46,11 +46,12 @@ class ChainFuser {
     if (fusion_.absorbed.contains(&node) || fusion_.stages.contains(&node)) return false;
     const Type& type = node.outputs[0]->type;
     if (!type.is_tensor() || !type.shape.known()) return false;
-    if (type.dtype != DType::kF32 && type.dtype != DType::kF16 && type.dtype != DType::kBf16) return false;   // what chains compute
+    if (type.dtype != DType::kF32 && type.dtype != DType::kF16 && type.dtype != DType::kBf16)
+      return false;  // what chains compute
     const auto inputs = static_cast<size_t>(info_of(op.pointwise).inputs);
     return node.inputs.size() == inputs && std::ranges::all_of(node.inputs, [&](const Value* v) {
-      return v && v->type.is_tensor() && v->type.dtype == type.dtype && v->type.shape.known();
-    });
+             return v && v->type.is_tensor() && v->type.dtype == type.dtype && v->type.shape.known();
+           });
   }
 
   // Adds `node`, whose operand `from` is the running value; false when there is no room.
@@ -80,10 +81,11 @@ class ChainFuser {
     Chain chain;
     size_t source = 0;
     while (source < node.inputs.size() && !(node.inputs[source]->type == node.outputs[0]->type)) ++source;
-    if (source == node.inputs.size()) return chain;   // both operands broadcast
+    if (source == node.inputs.size()) return chain;  // both operands broadcast
     chain.inputs.push_back(node.inputs[source]);
     add_link(chain, node, node.inputs[source]);
-    for (Value* result = node.outputs[0]; chain.nodes.size() < kMaxChainLinks; result = chain.nodes.back()->outputs[0]) {
+    for (Value* result = node.outputs[0]; chain.nodes.size() < kMaxChainLinks;
+         result = chain.nodes.back()->outputs[0]) {
       if (readers_.count(result) != 1 || readers_.kept(result) || readers_.nodes(result).size() != 1) break;
       Node* next = readers_.nodes(result)[0];
       if (!can_link(*next) || taken_.contains(next) || !(next->outputs[0]->type == result->type)) break;
@@ -97,8 +99,10 @@ class ChainFuser {
     std::vector<std::unique_ptr<Node>> kept;
     for (auto& node : graph_.nodes) {
       const auto chain = chains.find(node.get());
-      if (chain != chains.end()) kept.push_back(node_of(chain->second));
-      else if (!taken_.contains(node.get())) kept.push_back(std::move(node));
+      if (chain != chains.end())
+        kept.push_back(node_of(chain->second));
+      else if (!taken_.contains(node.get()))
+        kept.push_back(std::move(node));
     }
     graph_.nodes = std::move(kept);
   }

@@ -52,12 +52,14 @@ class Fuser {
     if (info_of(f).inputs == 1) {
       if (next.inputs.size() != 1 || !def.absorbs(leader, f, false)) return false;
     } else {
-      if (next.inputs.size() != 2 || !next.inputs[0] || !next.inputs[1] || next.inputs[0] == next.inputs[1]) return false;
+      if (next.inputs.size() != 2 || !next.inputs[0] || !next.inputs[1] || next.inputs[0] == next.inputs[1])
+        return false;
       op.swapped = next.inputs[1] == result;
       Value* second = next.inputs[op.swapped ? 0 : 1];
       const bool residual = second->type == result->type;
       const bool image = leader.op->layout == LayoutRule::kChannelsLast;
-      const bool channel = second->is_constant() && per_channel(*second, *result, image ? 1 : result->type.shape.rank - 1);
+      const bool channel =
+          second->is_constant() && per_channel(*second, *result, image ? 1 : result->type.shape.rank - 1);
       if ((!residual && !channel) || !def.absorbs(leader, f, channel) || !made_before(*second, leader)) return false;
       op.operand = static_cast<int8_t>(leader.inputs.size() + fused.operands.size());
       fused.operands.push_back(second);
@@ -70,7 +72,8 @@ class Fuser {
   static bool per_channel(const Value& second, const Value& result, int channel_axis) {
     const Shape& s = second.type.shape;
     const Shape& r = result.type.shape;
-    if (!s.fixed() || !r.known() || r.rank < 2 || s.rank > r.rank || second.type.dtype != result.type.dtype) return false;
+    if (!s.fixed() || !r.known() || r.rank < 2 || s.rank > r.rank || second.type.dtype != result.type.dtype)
+      return false;
     for (int i = 0; i < s.rank; ++i) {
       const int axis = i + r.rank - s.rank;
       if (!s[i].is(1) && !(axis == channel_axis && s[i] == r[axis])) return false;

@@ -17,7 +17,8 @@ bool is_image(const Value* value) { return value && value->type.is_tensor() && v
 bool passes_on(const Node& node, const std::unordered_set<const Value*>& chosen) {
   if (node.op->layout != LayoutRule::kAny || node.outputs.empty() || !is_image(node.outputs[0])) return false;
   const int rank = node.outputs[0]->type.shape.rank;
-  return std::ranges::any_of(node.inputs, [&](const Value* v) { return is_image(v) && v->type.shape.rank == rank && chosen.contains(v); });
+  return std::ranges::any_of(
+      node.inputs, [&](const Value* v) { return is_image(v) && v->type.shape.rank == rank && chosen.contains(v); });
 }
 
 // One channel, or one place: both orders are the same bytes.
@@ -28,7 +29,9 @@ bool same_in_both_orders(const Shape& shape) {
 }
 
 bool converts(const Node& node, const std::unordered_set<const Value*>& chosen) {
-  if (node.op->layout != LayoutRule::kChannelsLast || node.inputs.empty() || node.outputs.empty() || !is_image(node.outputs[0])) return false;
+  if (node.op->layout != LayoutRule::kChannelsLast || node.inputs.empty() || node.outputs.empty() ||
+      !is_image(node.outputs[0]))
+    return false;
   const Value* x = node.inputs[0];
   if (!is_image(x) || x->is_constant() || chosen.contains(x) || is_sub_byte(x->type.dtype)) return false;
   return x->type.shape.rank == node.outputs[0]->type.shape.rank && !same_in_both_orders(x->type.shape);

@@ -13,7 +13,9 @@ namespace {
 
 // Fallible containers of the runtime, filled by a compiler that throws.
 template <class T>
-void push(Vector<T>& list, T item) { ok_or_throw(list.push_back(std::move(item))); }
+void push(Vector<T>& list, T item) {
+  ok_or_throw(list.push_back(std::move(item)));
+}
 
 class Lowerer {
  public:
@@ -23,10 +25,11 @@ class Lowerer {
     lower_function(graph);
     for (size_t i = 0; i < graph.inputs.size(); ++i) push(plan_.inputs, PlanPort{name_of(graph.input_names[i])});
     for (size_t i = 0; i < graph.outputs.size(); ++i) push(plan_.outputs, PlanPort{name_of(graph.output_names[i])});
-    for (const Graph::State& s : graph.states) push(plan_.states, PlanState{static_cast<uint32_t>(s.input), static_cast<uint32_t>(s.output)});
+    for (const Graph::State& s : graph.states)
+      push(plan_.states, PlanState{static_cast<uint32_t>(s.input), static_cast<uint32_t>(s.output)});
     for (const auto& [key, value] : graph.metadata) push(plan_.metadata, PlanMetadata{name_of(key), name_of(value)});
     plan_.dims = std::move(*graph.dims);
-    graph = Graph();   // lets go of what the plan does not keep, before more is made
+    graph = Graph();  // lets go of what the plan does not keep, before more is made
     pack_constants(plan_, wishes_, [&](uint32_t constant) { (*keep_)[constant] = nullptr; });
     return {std::move(plan_), keep_};
   }
@@ -67,7 +70,9 @@ class Lowerer {
       const auto [it, fresh] = values.try_emplace(value, static_cast<uint32_t>(function.values.size()));
       if (!fresh) return it->second;
       PlanValue made;
-      made.kind = value->is_constant() ? ValueKind::kConstant : value->is_input() ? ValueKind::kArgument : ValueKind::kFrame;
+      made.kind = value->is_constant() ? ValueKind::kConstant
+                  : value->is_input()  ? ValueKind::kArgument
+                                       : ValueKind::kFrame;
       made.type = value->type;
       if (value->is_constant()) made.constant = constant_of(value->constant);
       made.name = name_of(value->name);
@@ -90,7 +95,8 @@ class Lowerer {
   void add_wishes(const Node& node, uint32_t function, uint32_t stage) {
     const LowerDef* def = options_.pack ? find_row(all_lower(), node.op->name) : nullptr;
     if (!def || !def->pack) return;
-    for (const PackWish& wish : def->pack(node)) wishes_.push_back({function, stage, static_cast<uint32_t>(wish.input), wish.key});
+    for (const PackWish& wish : def->pack(node))
+      wishes_.push_back({function, stage, static_cast<uint32_t>(wish.input), wish.key});
   }
 
   template <class ValueOf>
