@@ -1,6 +1,6 @@
-# Runs named steps, each a function in a subshell of its own, with its output in a log and its time taken; sourced by run and full.
-# A step's count is the last line `N passed, N failed[, N skipped]` that it prints, else one. A step that ends with an error counts
-# at least one failure. Later steps run whatever earlier ones did.
+# Runs named steps, each a function in a subshell of its own, with its output in a log and its time taken; sourced by
+# run and full. A step's count is the last line `N passed, N failed[, N skipped]` that it prints, else one. A step
+# that ends with an error counts at least one failure. Later steps run whatever earlier ones did.
 logs=build-ci/logs
 rows=()
 total_passed=0 total_failed=0 total_skipped=0
@@ -25,7 +25,7 @@ step() {
   set -e
   line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$logs/$name.log" | tail -n 1 || true)
   if [ -n "$line" ]; then
-    read -r passed failed skipped < <(sed -E 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/' <<<"$line")
+    read -r passed failed skipped < <(sed 's/[^0-9]\+/ /g' <<<"$line")
     skipped=${skipped:-0}
     if [ "$code" != 0 ] && [ "$failed" = 0 ]; then failed=1; fi
   elif [ "$code" = 0 ]; then
@@ -33,7 +33,8 @@ step() {
   else
     failed=1
   fi
-  total_passed=$((total_passed + passed)) total_failed=$((total_failed + failed)) total_skipped=$((total_skipped + skipped))
+  total_passed=$((total_passed + passed)) total_failed=$((total_failed + failed))
+  total_skipped=$((total_skipped + skipped))
   rows+=("$(printf '%-24s %8d %8d %8d %7d s' "$name" "$passed" "$failed" "$skipped" $((SECONDS - began)))")
 }
 
@@ -56,7 +57,8 @@ stripped_size() {
   local copy=build-ci/runtime.a
   cp build/libmica_runtime.a "$copy"
   strip --strip-unneeded "$copy"
-  size -t "$copy" | awk 'END { printf "runtime library, stripped: %d bytes of code and constants, %d of data\n", $1, $2 + $3 }'
+  size -t "$copy" |
+    awk 'END { printf "runtime library, stripped: %d bytes of code and constants, %d of data\n", $1, $2 + $3 }'
 }
 
 # Builds a preset and runs its tests, or those whose names match.
@@ -65,7 +67,7 @@ preset() {
   BUILD=build-$1 ./test "${2:-.}"
 }
 
-# The one binary on a processor that has nothing beyond SSE2: it must start, choose its kernels and give the right answer.
+# The one binary on a processor with nothing beyond SSE2: it must start, choose its kernels and give the right answer.
 plain_x86_64() {
   local plain=(qemu-x86_64 -cpu qemu64)
   "${plain[@]}" build/test_kernels --gtest_filter='*Simd*:*Gemm*'
@@ -84,7 +86,7 @@ figures() {
   python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'
 import datetime, json, os, platform, re, sys
 logs, commit, rows = sys.argv[1], sys.argv[2], sys.argv[3:]
-model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+models = (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
 steps = {}
 for row in rows:
     name, passed, failed, skipped, seconds, _ = row.split()
@@ -92,7 +94,8 @@ for row in rows:
     found = re.findall(r"^figure (\S+) (\S+)$", open(f"{logs}/{name}.log", errors="replace").read(), re.M)
     if found:
         steps[name]["figures"] = {key: float(value) for key, value in found}
-print(json.dumps({"commit": commit, "date": datetime.date.today().isoformat(), "machine": model, "processors": os.cpu_count(),
-                  "steps": steps}, indent=2))
+machine = {"machine": next(models, platform.machine()), "processors": os.cpu_count()}
+date = datetime.date.today().isoformat()
+print(json.dumps({"commit": commit, "date": date, **machine, "steps": steps}, indent=2))
 PYTHON
 }

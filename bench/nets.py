@@ -3,9 +3,10 @@
 
     bench/nets.py FOLDER [--only mobilenet_v2,resnet50,vit_tiny]
 
-Layer tables: MobileNetV2 (Sandler et al. 2018, table 2), ResNet-50 (He et al. 2015, table 1, stride in the 3x3 convolution), ViT-Ti/16
-(Dosovitskiy et al. 2021; Touvron et al. 2021 for the width: 12 blocks, 192 wide, 3 heads). Batch-normalisation is folded into the
-convolutions, as exporters do. Attention and GELU are spelt as PyTorch exports them. Needs onnx and numpy only.
+Layer tables: MobileNetV2 (Sandler et al. 2018, table 2), ResNet-50 (He et al. 2015, table 1, stride in the 3x3
+convolution), ViT-Ti/16 (Dosovitskiy et al. 2021; Touvron et al. 2021 for the width: 12 blocks, 192 wide, 3 heads).
+Batch-normalisation is folded into the convolutions, as exporters do. Attention and GELU are spelt as PyTorch exports
+them. Needs onnx and numpy only.
 """
 import argparse
 from pathlib import Path
@@ -45,17 +46,25 @@ class Graph:
         return name
 
     def conv(self, value, channels, kernel=1, **options):
-        """channels: (in, out). The weights' variance is gain / fan-in: 2 before a rectifier, 1 without. Options: stride, groups, gain, pad."""
-        stride, groups, gain, pad = (options.get(k, d) for k, d in (("stride", 1), ("groups", 1), ("gain", 2.0), ("pad", None)))
+        """channels: (in, out). The weights' variance is gain / fan-in: 2 before a rectifier, 1 without.
+
+        Options: stride, groups, gain, pad.
+        """
+        defaults = (("stride", 1), ("groups", 1), ("gain", 2.0), ("pad", None))
+        stride, groups, gain, pad = (options.get(k, d) for k, d in defaults)
         fan_in = channels[0] // groups * kernel * kernel
         weight = self.normal((channels[1], channels[0] // groups, kernel, kernel), np.sqrt(gain / fan_in))
         pad = kernel // 2 if pad is None else pad
-        return self.add("Conv", value, weight, self.normal((channels[1],), 0.05), kernel_shape=[kernel] * 2, strides=[stride] * 2,
-                        pads=[pad] * 4, group=groups)
+        return self.add("Conv", value, weight, self.normal((channels[1],), 0.05), kernel_shape=[kernel] * 2,
+                        strides=[stride] * 2, pads=[pad] * 4, group=groups)
 
     def classifier(self, value, width):
         flat = self.add("Flatten", self.add("GlobalAveragePool", value), axis=1)
-        return self.add("Gemm", flat, self.normal((CLASSES, width), width ** -0.5), self.normal((CLASSES,), 0.05), transB=1)
+        return self.head(flat, width)
+
+    def head(self, value, width):
+        weight = self.normal((CLASSES, width), width ** -0.5)
+        return self.add("Gemm", value, weight, self.normal((CLASSES,), 0.05), transB=1)
 
     def linear(self, value, inputs, outputs):
         product = self.add("MatMul", value, self.normal((inputs, outputs), inputs ** -0.5))
@@ -78,8 +87,8 @@ def mobilenet_v2():
 
     value, width = relu6(g.conv("image", (3, 32), 3, stride=2)), 32
     # expansion, channels, repeats, stride of the first
-    for expansion, channels, repeats, first_stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
-                                                       (6, 160, 3, 2), (6, 320, 1, 1)]:
+    stages = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+    for expansion, channels, repeats, first_stride in stages:
         for stride in [first_stride] + [1] * (repeats - 1):
             inner, wide = value, width * expansion
             if expansion > 1:
@@ -97,7 +106,8 @@ def resnet50():
     def relu(value):
         return g.add("Relu", value)
 
-    value = g.add("MaxPool", relu(g.conv("image", (3, 64), 7, stride=2)), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    value = relu(g.conv("image", (3, 64), 7, stride=2))
+    value = g.add("MaxPool", value, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
     width = 64
     for stage, (middle, repeats) in enumerate([(64, 3), (128, 4), (256, 6), (512, 3)]):
         for block in range(repeats):
@@ -132,7 +142,8 @@ def vit_tiny(width=192, heads=3, blocks=12, patch=16):
     tokens = (PICTURE[2] // patch) ** 2 + 1
 
     def normalised(value):
-        scale = g.constant(np.ones(width, np.float32) + np.float32(0.1) * g.random.standard_normal(width).astype(np.float32))
+        spread = g.random.standard_normal(width).astype(np.float32)
+        scale = g.constant(np.ones(width, np.float32) + np.float32(0.1) * spread)
         return g.add("LayerNormalization", value, scale, g.normal((width,), 0.1), axis=-1, epsilon=1e-6)
 
     patches = g.conv("image", (3, width), patch, stride=patch, gain=1.0, pad=0)
@@ -144,7 +155,7 @@ def vit_tiny(width=192, heads=3, blocks=12, patch=16):
         inner = gelu(g, g.linear(normalised(value), width, 4 * width))
         value = g.add("Add", value, g.linear(inner, 4 * width, width))
     first = g.add("Gather", normalised(value), g.constant(np.int64(0)), axis=1)
-    return g.model("vit_tiny", g.add("Gemm", first, g.normal((CLASSES, width), width ** -0.5), g.normal((CLASSES,), 0.05), transB=1))
+    return g.model("vit_tiny", g.head(first, width))
 
 
 NETS = {"mobilenet_v2": mobilenet_v2, "resnet50": resnet50, "vit_tiny": vit_tiny}

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """One interleaved run of Mica and ONNX Runtime on MobileNetV2, ResNet-50 and ViT-tiny, one thread each.
 
-    bench/onnxruntime.py [--mica build/mica] [--rounds 5] [--seconds 2] [--cpu 0] [--only TEXT] [--json FILE] [--nets FOLDER]
+    bench/onnxruntime.py [--mica build/mica] [--rounds 5] [--seconds 2] [--cpu 0] [--only TEXT] [--json FILE]
+                         [--nets FOLDER]
 
-Each round times the two programs one after the other on the same input, each in a process of its own that is pinned to one processor,
-the first to go changing from round to round. Each figure is the median over rounds of a round's median, the ratio's quartiles are those over
-rounds. Load time includes the compilation of the ONNX file; memory is the peak above that of the same program with a network of a few kilobytes.
-Exit 1 when the answers differ by more than 1e-4 of max|reference| or Mica takes over 3 times as long. Needs onnx, numpy, onnxruntime.
+Each round times the two programs one after the other on the same input, each in a process of its own that is pinned
+to one processor, the first to go changing from round to round. Each figure is the median over rounds of a round's
+median, the ratio's quartiles are those over rounds. Load time includes the compilation of the ONNX file; memory is
+the peak above that of the same program with a network of a few kilobytes. Exit 1 when the answers differ by more than
+1e-4 of max|reference| or Mica takes over 3 times as long. Needs onnx, numpy, onnxruntime.
 """
 import argparse, datetime, json, os, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
@@ -45,12 +47,13 @@ def reference(model, feed, seconds, out):
         session.run(None, {first.name: value})
         times.append((time.perf_counter() - began) * 1e3)
     np.save(out, answer)
-    print(json.dumps(figures | {"median_ms": statistics.median(times), "min_ms": min(times), "runs": len(times), "peak_rss_mb": peak_mb(),
-                                "version": onnxruntime.__version__}))
+    figures |= {"median_ms": statistics.median(times), "min_ms": min(times), "runs": len(times)}
+    print(json.dumps(figures | {"peak_rss_mb": peak_mb(), "version": onnxruntime.__version__}))
 
 
 def pinned(args, command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, preexec_fn=lambda: os.sched_setaffinity(0, {args.cpu}))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600,
+                          preexec_fn=lambda: os.sched_setaffinity(0, {args.cpu}))
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\nexit {done.returncode}: {done.stderr.strip()[-2000:]}")
     return done.stdout
@@ -58,7 +61,8 @@ def pinned(args, command):
 
 def time_mica(args, model, feed, seconds):
     given = ["--input", f"image={feed}"] if feed else []
-    return json.loads(pinned(args, [args.mica, "bench", model, "--threads", "1", "--seconds", str(seconds), "--format", "json", *given]))
+    options = ["--threads", "1", "--seconds", str(seconds), "--format", "json"]
+    return json.loads(pinned(args, [args.mica, "bench", model, *options, *given]))
 
 
 def time_reference(args, model, feed, seconds, out):
@@ -68,7 +72,8 @@ def time_reference(args, model, feed, seconds, out):
 def difference(args, model, feed, theirs, folder):
     """max|ours - theirs| / max|theirs|; infinite for another size or anything that is not finite."""
     import numpy as np
-    pinned(args, [args.mica, "run", model, "--threads", "1", "--top", "0", "--input", f"image={feed}", "--save", f"{folder}/ours.npy"])
+    options = ["--threads", "1", "--top", "0", "--input", f"image={feed}", "--save", f"{folder}/ours.npy"]
+    pinned(args, [args.mica, "run", model, *options])
     ours, theirs = np.load(f"{folder}/ours.npy").ravel().astype(np.float64), np.load(theirs).ravel().astype(np.float64)
     if ours.shape != theirs.shape or not np.isfinite(ours).all():
         return float("inf")
@@ -86,12 +91,14 @@ def measure(args, name, model, empty, folder):
     rounds = {"mica": [], "reference": []}
     for k in range(args.rounds):
         for who in ("mica", "reference") if k % 2 == 0 else ("reference", "mica"):
-            got = time_mica(args, model, feed, args.seconds) if who == "mica" else time_reference(args, model, feed, args.seconds, theirs)
-            rounds[who].append(got)
+            timed = (args, model, feed, args.seconds)
+            rounds[who].append(time_mica(*timed) if who == "mica" else time_reference(*timed, theirs))
     row = {"net": name}
     for who, got in rounds.items():
-        row[who] = {"median_ms": statistics.median(g["median_ms"] for g in got), "min_ms": min(g["min_ms"] for g in got),
-                    "load_ms": statistics.median(g["load_ms"] for g in got), "memory_mb": statistics.median(g["peak_rss_mb"] for g in got) - empty[who]}
+        keys = ("median_ms", "load_ms", "peak_rss_mb")
+        median_ms, load_ms, peak = (statistics.median(g[key] for g in got) for key in keys)
+        row[who] = {"median_ms": median_ms, "min_ms": min(g["min_ms"] for g in got), "load_ms": load_ms,
+                    "memory_mb": peak - empty[who]}
     ratios = [m["median_ms"] / r["median_ms"] for m, r in zip(rounds["mica"], rounds["reference"])]
     row["ratio_quartiles"] = quartiles(ratios)
     row["difference"] = difference(args, model, feed, theirs, folder)
@@ -101,8 +108,9 @@ def measure(args, name, model, empty, folder):
 
 def show(row):
     m, r, (low, middle, high) = row["mica"], row["reference"], row["ratio_quartiles"]
-    print(f"{row['net']:<13} {m['median_ms']:>8.2f} {r['median_ms']:>8.2f} {m['min_ms']:>8.2f} {r['min_ms']:>8.2f}  {middle:>5.2f} ({low:.2f}-{high:.2f}) "
-          f"{m['load_ms']:>7.0f} {r['load_ms']:>7.0f} {m['memory_mb']:>7.0f} {r['memory_mb']:>7.0f} {row['difference']:>9.1e}  {'ok' if row['passed'] else 'FAILED'}", flush=True)
+    print(f"{row['net']:<13} {m['median_ms']:>8.2f} {r['median_ms']:>8.2f} {m['min_ms']:>8.2f} {r['min_ms']:>8.2f}  "
+          f"{middle:>5.2f} ({low:.2f}-{high:.2f}) {m['load_ms']:>7.0f} {r['load_ms']:>7.0f} {m['memory_mb']:>7.0f} "
+          f"{r['memory_mb']:>7.0f} {row['difference']:>9.1e}  {'ok' if row['passed'] else 'FAILED'}", flush=True)
 
 
 def processor():
@@ -126,15 +134,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tiny = time_reference(args, digits, "", 0, f"{folder}/digits.npy")
         empty = {"mica": time_mica(args, digits, "", 0)["peak_rss_mb"], "reference": tiny["peak_rss_mb"]}
-        head = {"processor": processor(), "date": datetime.date.today().isoformat(), "reference": f"ONNX Runtime {tiny['version']}", "threads": 1}
+        head = {"processor": processor(), "date": datetime.date.today().isoformat(),
+                "reference": f"ONNX Runtime {tiny['version']}", "threads": 1}
         print(f"{head['processor']}, {head['date']}, {head['reference']}, 1 thread; Mica | ONNX Runtime")
-        print(f"{'net':<13} {'median ms':>17} {'minimum ms':>17}  {'ratio (quartiles)':>17} {'load ms':>15} {'memory MB':>15} {'difference':>10}")
+        print(f"{'net':<13} {'median ms':>17} {'minimum ms':>17}  {'ratio (quartiles)':>17} {'load ms':>15} "
+              f"{'memory MB':>15} {'difference':>10}")
         for name, model in nets.write(args.nets or folder, [n for n in nets.NETS if args.only in n]):
             rows.append(measure(args, name, str(model), empty, folder))
             show(rows[-1])
     passed = sum(r["passed"] for r in rows)
     if args.json:
-        Path(args.json).write_text(json.dumps(head | {"passed": passed, "failed": len(rows) - passed, "rows": rows}, indent=1))
+        counts = {"passed": passed, "failed": len(rows) - passed}
+        Path(args.json).write_text(json.dumps(head | counts | {"rows": rows}, indent=1))
     print(f"{passed} passed, {len(rows) - passed} failed")
     return 0 if rows and passed == len(rows) else 1
 

@@ -10,7 +10,8 @@ if(MICA_WERROR)
   target_compile_options(mica_flags INTERFACE -Werror)
 endif()
 if(MICA_SANITIZE)
-  target_compile_options(mica_flags INTERFACE -fsanitize=${MICA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  target_compile_options(mica_flags INTERFACE -fsanitize=${MICA_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all -g1)
   # The runtime has no run-time type information, which the vptr check asks for.
   target_compile_options(mica_flags INTERFACE -fno-sanitize=vptr)
   target_link_options(mica_flags INTERFACE -fsanitize=${MICA_SANITIZE})

@@ -1,4 +1,5 @@
-# What a user's machine gets: headers, the runtime as static and as shared library, find_package and pkg-config, the command.
+# What a user's machine gets: headers, the runtime as static and as shared library, find_package and pkg-config, the
+# command.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 file(GLOB mica_headers CONFIGURE_DEPENDS include/mica/*)
@@ -10,7 +11,8 @@ if(BUILD_SHARED_LIBS)
   add_library(mica_shared SHARED ${CMAKE_BINARY_DIR}/generated/shared.cc)
   add_dependencies(mica_shared mica_runtime)
   target_link_libraries(mica_shared PUBLIC Threads::Threads
-    PRIVATE $<BUILD_INTERFACE:mica_runtime_flags> -Wl,--whole-archive $<TARGET_FILE:mica_runtime> -Wl,--no-whole-archive ${CMAKE_DL_LIBS})
+    PRIVATE $<BUILD_INTERFACE:mica_runtime_flags> ${CMAKE_DL_LIBS}
+    -Wl,--whole-archive $<TARGET_FILE:mica_runtime> -Wl,--no-whole-archive)
   target_link_options(mica_shared PRIVATE -Wl,--version-script=${version_script} -Wl,--gc-sections)
   if(NOT MICA_SANITIZE)
     target_link_options(mica_shared PRIVATE -Wl,--no-undefined)

@@ -1,11 +1,13 @@
-# One object library per instruction set, holding every kernel family's `<family>.isa.cc`. The set's name is the namespace
-# (MICA_ISA) and selects the traits header `simd/<isa>.h`; the baseline compiler flags stay for every other file.
+# One object library per instruction set, holding every kernel family's `<family>.isa.cc`. The set's name is the
+# namespace (MICA_ISA) and selects the traits header `simd/<isa>.h`; the baseline compiler flags stay for every other
+# file.
 set(MICA_ISA_FLAGS_portable "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(MICA_ISAS portable sse2 avx2 avx512)
   set(MICA_ISA_FLAGS_sse2 -msse2)
   set(MICA_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
-  set(MICA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512cd -mfma -mf16c -mavx512vnni -mprefer-vector-width=512)
+  set(MICA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512cd -mfma -mf16c -mavx512vnni
+    -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(MICA_ISAS portable neon)
   set(MICA_ISA_FLAGS_neon "")
@@ -16,8 +18,9 @@ if(MICA_KERNEL_ISAS)
   set(MICA_ISAS ${MICA_KERNEL_ISAS})
 endif()
 
-# mica_isa_library(OUT NAME UNITS...): compiles the units once per set, as object libraries NAME_<isa>; OUT is their objects.
-# GCC 12 takes the deliberately undefined merge operands in its own AVX-512 headers for uninitialised variables.
+# mica_isa_library(OUT NAME UNITS...): compiles the units once per set, as object libraries NAME_<isa>; OUT is their
+# objects. GCC 12 takes the deliberately undefined merge operands in its own AVX-512 headers for uninitialised
+# variables.
 function(mica_isa_library out name)
   set(objects "")
   set(kernel_level -O3)

@@ -1,6 +1,6 @@
-# The four libraries, each without the next: runtime <- compiler <- importers <- tools. Files are found by folder and name;
-# nothing lists them. Of an operator `ops/<family>/<op>.*`, `.cc` and `.run.cc` go to the runtime, `.lower.cc` and `.grad.cc`
-# to the compiler and `.import.cc` to the importers.
+# The four libraries, each without the next: runtime <- compiler <- importers <- tools. Files are found by folder and
+# name; nothing lists them. Of an operator `ops/<family>/<op>.*`, `.cc` and `.run.cc` go to the runtime, `.lower.cc`
+# and `.grad.cc` to the compiler and `.import.cc` to the importers.
 include(MicaTables)
 
 function(mica_glob out)
@@ -41,7 +41,8 @@ function(mica_runtime_target name kind)
 endfunction()
 mica_runtime_target(mica_runtime STATIC)
 
-# Compiler and spellings have no third-party code: without the tools they are built for what asks for them, such as a test.
+# Compiler and spellings have no third-party code: without the tools they are built for what asks for them, such as a
+# test.
 set(unless_tools "")
 if(NOT MICA_BUILD_TOOLS)
   set(unless_tools EXCLUDE_FROM_ALL)
@@ -69,7 +70,8 @@ if(MICA_BUILD_TOOLS)
     add_library(mica_protos STATIC)
     protobuf_generate(TARGET mica_protos LANGUAGE cpp PROTOS ${proto_files} IMPORT_DIRS ${CMAKE_SOURCE_DIR}/src
       PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)
-    target_include_directories(mica_protos SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated ${CMAKE_BINARY_DIR}/generated/src)
+    target_include_directories(mica_protos SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated
+      ${CMAKE_BINARY_DIR}/generated/src)
     target_link_libraries(mica_protos PUBLIC protobuf::libprotobuf-lite)
     target_link_libraries(mica_importers PUBLIC mica_protos)
   endif()

@@ -1,5 +1,6 @@
-# mica_op_table(OUT PREFIX TYPE HEADER ASPECT SOURCES...): writes a table of the symbols `<PREFIX>_<stem>` that the files
-# `<stem><ASPECT>.cc` among SOURCES define, sorted by stem, as `mica::all_<PREFIX>()`. The file's name is its registration.
+# mica_op_table(OUT PREFIX TYPE HEADER ASPECT SOURCES...): writes a table of the symbols `<PREFIX>_<stem>` that the
+# files `<stem><ASPECT>.cc` among SOURCES define, sorted by stem, as `mica::all_<PREFIX>()`. The file's name is its
+# registration.
 function(mica_op_table out prefix type header aspect)
   set(stems "")
   foreach(source IN LISTS ARGN)
@@ -19,7 +20,9 @@ function(mica_op_table out prefix type header aspect)
   endforeach()
   set(row "TableRow<${type}>")
   set(file ${CMAKE_BINARY_DIR}/generated/${prefix}_table.cc)
-  file(CONFIGURE OUTPUT ${file} CONTENT
-    "#include \"${header}\"\n\nnamespace mica {\n${declared}\nstd::span<const ${row}> all_${prefix}() {\n  static constexpr ${row} kTable[] = {\n${rows}    {\"\", nullptr}};\n  return std::span(kTable, std::size(kTable) - 1);\n}\n}  // namespace mica\n")
+  string(CONCAT content "#include \"${header}\"\n\nnamespace mica {\n${declared}\n"
+    "std::span<const ${row}> all_${prefix}() {\n  static constexpr ${row} kTable[] = {\n${rows}    {\"\", nullptr}};\n"
+    "  return std::span(kTable, std::size(kTable) - 1);\n}\n}  // namespace mica\n")
+  file(CONFIGURE OUTPUT ${file} CONTENT "${content}")
   set(${out} ${file} PARENT_SCOPE)
 endfunction()

@@ -22,7 +22,8 @@ endfunction()
 mica_unit_tests(test_base mica_runtime src/base/*.test.cc src/types/*.test.cc src/device/*/*.test.cc)
 mica_unit_tests(test_kernels mica_runtime src/simd/*.test.cc src/kernels/*/*.test.cc)
 mica_unit_tests(test_runtime mica_runtime src/plan/*.test.cc src/step/*.test.cc src/runtime/*.test.cc src/api/*.test.cc)
-mica_unit_tests(test_compiler mica_compiler src/ir/*.test.cc src/passes/*.test.cc src/passes/*/*.test.cc tests/support/*.cc)
+mica_unit_tests(test_compiler mica_compiler src/ir/*.test.cc src/passes/*.test.cc src/passes/*/*.test.cc
+  tests/support/*.cc)
 mica_unit_tests(test_importers mica_importers src/import/*.test.cc src/import/*/*.test.cc)
 mica_unit_tests(test_tools mica_tools src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc
   src/tools_api/*.test.cc)
@@ -48,17 +49,19 @@ if(TARGET test_ops)
 endif()
 # Programs and scripts that test from outside, each ending with the line `N passed, N failed`.
 find_package(Python3 COMPONENTS Interpreter)
+set(tests ${CMAKE_CURRENT_SOURCE_DIR}/tests)
 if(TARGET mica AND Python3_FOUND)
-  add_test(NAME digits COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/digits/digits.py $<TARGET_FILE:mica>)
+  add_test(NAME digits COMMAND ${Python3_EXECUTABLE} ${tests}/digits/digits.py $<TARGET_FILE:mica>)
 endif()
 
 if(TARGET mica AND TARGET mica_shared AND Python3_FOUND AND NOT MICA_SANITIZE)
-  add_test(NAME install COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/install.py ${CMAKE_BINARY_DIR})
-  # Operators of a stranger's: at run time against the install tree, and built in as the document says, in a build tree of their own.
+  add_test(NAME install COMMAND ${Python3_EXECUTABLE} ${tests}/install/install.py ${CMAKE_BINARY_DIR})
+  # Operators of a stranger's: at run time against the install tree, and built in as the document says, in a build tree
+  # of their own.
   add_executable(stranger_convert tests/stranger/convert.cc tests/stranger/operators.c)
   target_link_libraries(stranger_convert PRIVATE mica_tools)
   set_target_properties(stranger_convert PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME operator_at_run_time COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/stranger/run_time.py ${CMAKE_BINARY_DIR})
+  add_test(NAME operator_at_run_time COMMAND ${Python3_EXECUTABLE} ${tests}/stranger/run_time.py ${CMAKE_BINARY_DIR})
   if(NOT MICA_EXTRA_OPS AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT MICA_KERNEL_ISAS)
     add_test(NAME operator_built_in COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/stranger/document.py
       ${CMAKE_BINARY_DIR}/stranger)
@@ -69,12 +72,13 @@ endif()
 add_executable(c_api tests/c_api/main.c tests/c_api/operator.c)
 target_link_libraries(c_api PRIVATE mica_runtime m)
 target_compile_options(c_api PRIVATE -Wall -Wextra -pedantic)
-set_target_properties(c_api PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests LINKER_LANGUAGE CXX C_STANDARD 99)
+set_target_properties(c_api PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests LINKER_LANGUAGE CXX
+  C_STANDARD 99)
 if(TARGET mica AND Python3_FOUND)
   add_library(c_api_operators MODULE tests/c_api/operator.c)
   target_include_directories(c_api_operators PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include)
   set_target_properties(c_api_operators PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME cli COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/cli/cli.py $<TARGET_FILE:mica> $<TARGET_FILE:c_api>
+  add_test(NAME cli COMMAND ${Python3_EXECUTABLE} ${tests}/cli/cli.py $<TARGET_FILE:mica> $<TARGET_FILE:c_api>
     $<TARGET_FILE:c_api_operators>)
 endif()
 
@@ -83,7 +87,7 @@ if(TARGET mica_tools)
   file(GLOB onnx_suite_sources CONFIGURE_DEPENDS tests/onnx_suite/*.cc)
   add_executable(onnx_suite ${onnx_suite_sources})
   protobuf_generate(TARGET onnx_suite LANGUAGE cpp PROTOS ${CMAKE_CURRENT_SOURCE_DIR}/tests/onnx_suite/data.proto
-    IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR}/src PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)
+    IMPORT_DIRS ${tests} ${CMAKE_CURRENT_SOURCE_DIR}/src PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(onnx_suite PRIVATE mica_tools mica_protos mica_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
   target_include_directories(onnx_suite PRIVATE ${CMAKE_BINARY_DIR}/generated/tests ${CMAKE_BINARY_DIR}/generated/src)
   set_target_properties(onnx_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -96,7 +100,7 @@ if(TARGET mica)
 endif()
 # threads: every thread count gives the same bits.
 if(TARGET mica AND Python3_FOUND)
-  add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/threads --mica $<TARGET_FILE:mica>)
+  add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${tests}/threads --mica $<TARGET_FILE:mica>)
 endif()
 # accuracy: right answers over labelled data, beside ONNX Runtime's.
 if(TARGET mica_tools)
@@ -107,7 +111,8 @@ if(TARGET mica_tools)
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/accuracy --runner $<TARGET_FILE:run_samples>)
 endif()
 # Tests that hold a document against the code.
-set_source_files_properties(src/plan/format.test.cc src/convert/write.test.cc PROPERTIES COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
+set_source_files_properties(src/plan/format.test.cc src/convert/write.test.cc PROPERTIES
+  COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 
 # soak [--full]: what must not grow with time; the short form runs with the other tests.
 if(TARGET mica_tools)

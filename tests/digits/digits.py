@@ -3,9 +3,9 @@
 
     digits.py MICA [FOLDER]     MICA: the command; FOLDER: examples/digits
 
-`mica run MODEL PICTURE` must name the digit on its first line, without any flag. The held-back part (test.npz), scaled as
-accuracy.json records and run as one batch, must give exactly the recorded number of right answers. Needs nothing but
-Python itself. The last line is `N passed, N failed`.
+`mica run MODEL PICTURE` must name the digit on its first line, without any flag. The held-back part (test.npz),
+scaled as accuracy.json records and run as one batch, must give exactly the recorded number of right answers. Needs
+nothing but Python itself. The last line is `N passed, N failed`.
 """
 import array
 import ast
@@ -22,7 +22,8 @@ TYPES = {"|u1": "B", "<f4": "f"}
 
 def read_npy(data):
     """(shape, values) of a C-ordered .npy file's bytes."""
-    length, start = (int.from_bytes(data[8:10], "little"), 10) if data[6] == 1 else (int.from_bytes(data[8:12], "little"), 12)
+    start = 10 if data[6] == 1 else 12
+    length = int.from_bytes(data[8:start], "little")
     header = ast.literal_eval(data[start : start + length].decode("latin1"))
     values = array.array(TYPES[header["descr"]])
     values.frombytes(data[start + length :])
@@ -42,7 +43,8 @@ def read_npz(path):
 
 def picture(mica, folder, digit):
     """A line of text when the command does not name the digit, else None."""
-    done = subprocess.run([mica, "run", folder / "digits.onnx", folder / f"{digit}.png"], capture_output=True, text=True)
+    command = [mica, "run", folder / "digits.onnx", folder / f"{digit}.png"]
+    done = subprocess.run(command, capture_output=True, text=True)
     first = (done.stdout.splitlines() or [""])[0]
     if done.returncode == 0 and re.search(rf"(?<![\d.]){digit}(?![\d.])", first):
         return None
@@ -58,7 +60,8 @@ def accuracy(mica, folder):
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         write_npy(place / "in.npy", (count, 1, height, width), array.array("f", [(p - mean) * scale for p in pixels]))
-        command = [mica, "run", folder / "digits.onnx", "--input", f"image={place / 'in.npy'}", "--save", place / "out.npz"]
+        options = ["--input", f"image={place / 'in.npy'}", "--save", place / "out.npz"]
+        command = [mica, "run", folder / "digits.onnx", *options]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0 or not (place / "out.npz").is_file():
             return f"held-back part: exit {done.returncode} {done.stderr.strip()[:200]}"

@@ -11,10 +11,12 @@ using support::Machinery;
 using support::RunOptions;
 
 std::string network(const char* kind) {
-  return std::string("graph \"speech\"\n  symbol T ") + kind + R"(
+  return std::string("graph \"speech\"\n  symbol T ") + kind +
+         R"(
   input %x: f32[1,T,6] "x"
   constant %w: f32[6,4] = {1, -1, 0.5, 2, 3, 0.25, -2, 1, 0, 1, 2, 3, 4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6}
-  constant %v: f32[3,4,3] = {1, -1, 0.5, 2, 3, 0.25, -2, 1, 0, 1, 2, 3, 4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+  constant %v: f32[3,4,3] = {1, -1, 0.5, 2, 3, 0.25, -2, 1, 0, 1, 2, 3, 4, 5, -6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9)"
+         R"(, 1, 2, 3, 4, 5, 6, 7, 8, 9}
   constant %s: i64[3] = {1, 3, -1}
   %a = matmul(%x, %w)
   %b = relu(%a)

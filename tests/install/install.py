@@ -3,10 +3,11 @@
 
     install.py BUILD     BUILD: a build tree with the libraries and the command
 
-A C program that includes only mica.h is built through pkg-config (shared and static) and through find_package (shared and
-static), a C++ program over mica.hpp through find_package; each loads a `.mica` file and must name the digit of held-back
-pictures given as raw floats. The shared library must export what mica.h declares, versioned, and nothing else; it must not
-need protobuf nor refer to C++'s throwing. Prints its stripped size. The last line is `N passed, N failed`.
+A C program that includes only mica.h is built through pkg-config (shared and static) and through find_package (shared
+and static), a C++ program over mica.hpp through find_package; each loads a `.mica` file and must name the digit of
+held-back pictures given as raw floats. The shared library must export what mica.h declares, versioned, and nothing
+else; it must not need protobuf nor refer to C++'s throwing. Prints its stripped size. The last line is `N passed, N
+failed`.
 """
 import array
 import json
@@ -33,7 +34,8 @@ class Failed(Exception):
 def run(*command, **options):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
     if done.returncode != 0:
-        raise Failed(f"{' '.join(str(word) for word in command)}: exit {done.returncode}\n{(done.stdout + done.stderr)[-2000:]}")
+        said = (done.stdout + done.stderr)[-2000:]
+        raise Failed(f"{' '.join(str(word) for word in command)}: exit {done.returncode}\n{said}")
     return done.stdout
 
 
@@ -44,7 +46,8 @@ class Installed:
         self.prefix = folder / "prefix"
         run("cmake", "--install", build, "--prefix", self.prefix)
         self.library = next(iter(self.prefix.glob("lib*/**/libmica.so")))
-        self.env = dict(os.environ, PKG_CONFIG_PATH=str(self.library.parent / "pkgconfig"), LD_LIBRARY_PATH=str(self.library.parent))
+        libraries = self.library.parent
+        self.env = dict(os.environ, PKG_CONFIG_PATH=str(libraries / "pkgconfig"), LD_LIBRARY_PATH=str(libraries))
 
     def flags(self, package):
         return run("pkg-config", "--cflags", "--libs", package, env=self.env).split()
@@ -102,7 +105,8 @@ def print_size(installed, folder):
     copy = folder / "stripped.so"
     shutil.copy(installed.library, copy)
     run("strip", "--strip-unneeded", copy)
-    print(f"shared runtime library, stripped: {copy.stat().st_size} bytes\nfigure libmica_stripped_bytes {copy.stat().st_size}")
+    size = copy.stat().st_size
+    print(f"shared runtime library, stripped: {size} bytes\nfigure libmica_stripped_bytes {size}")
 
 
 def main():
@@ -128,7 +132,8 @@ def main():
                   ("pkg-config, static", lambda: with_pkg_config("mica-static")), ("find_package", with_cmake)]
         for name in ("c_shared", "c_static", "cc_shared", "cc_static"):
             checks.append((name, lambda name=name: names_digits(found / name, model, raw, installed.env)))
-        checks += [("exported symbols", lambda: check_symbols(installed)), ("needed libraries", lambda: check_needs(installed)),
+        checks += [("exported symbols", lambda: check_symbols(installed)),
+                   ("needed libraries", lambda: check_needs(installed)),
                    ("stripped size", lambda: print_size(installed, folder))]
         failed = 0
         for name, check in checks:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The operator cases below $MICA_SUITES, as one test: the self-test first, then each suite. Unset: left out; missing: a failure.
+# The operator cases below $MICA_SUITES, as one test: the self-test first, then each suite. Unset: left out; missing: a
+# failure.
 set -uo pipefail
 program=$1
 here=$(dirname "$0")

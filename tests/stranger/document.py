@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Follows docs/adding-an-operator.md to the letter: writes its files, runs its commands in their order, looks at the results.
+"""Follows docs/adding-an-operator.md to the letter: its files, its commands in their order, and what comes out.
 
     document.py FOLDER     FOLDER: where to work; kept, so that a second time is quick
 
-What a stranger builds must pass the operator's tests, be listed, and give the right numbers in a model. Mica's sources must
-stay as they were. Without a compiler cache the whole of Mica is compiled again. The last line is `N passed, N failed`.
+What a stranger builds must pass the operator's tests, be listed, and give the right numbers in a model. Mica's
+sources must stay as they were. Without a compiler cache the whole of Mica is compiled again. The last line is `N
+passed, N failed`.
 """
 import array
 import os
@@ -46,7 +47,8 @@ def state_of_sources():
 def check_numbers(folder):
     x = array.array("f", [-1, 0.5, 2, 3])
     write_npy(folder / "x.npy", (4,), x)
-    subprocess.run([folder / "build/mica", "run", "model.mica", "--input", "x=x.npy", "--save", "y.npy"], cwd=folder, check=True)
+    command = [folder / "build/mica", "run", "model.mica", "--input", "x=x.npy", "--save", "y.npy"]
+    subprocess.run(command, cwd=folder, check=True)
     shape, y = read_npy((folder / "y.npy").read_bytes())
     return shape == (4,) and list(y) == [max(0.0, 2 - v) for v in x]
 

@@ -3,9 +3,9 @@
 
     run_time.py BUILD     BUILD: a build tree with the libraries, the command and stranger_convert
 
-The model is converted with the operators, and run by a C program that includes mica.h only and is built in an empty folder
-through pkg-config. A context without them must refuse the file, and the command's converter the model. The last line is
-`N passed, N failed`.
+The model is converted with the operators, and run by a C program that includes mica.h only and is built in an empty
+folder through pkg-config. A context without them must refuse the file, and the command's converter the model. The
+last line is `N passed, N failed`.
 """
 import subprocess
 import sys
@@ -31,13 +31,16 @@ def main():
         model, compiled = folder / "model.onnx", folder / "model.mica"
         proto = ROOT / "src/import/onnx/onnx.proto"
         with open(HERE / "model.txt") as text, open(model, "wb") as out:
-            subprocess.run(["protoc", f"-I{ROOT / 'src'}", "--encode=mica_onnx.Model", proto], stdin=text, stdout=out, check=True)
+            command = ["protoc", f"-I{ROOT / 'src'}", "--encode=mica_onnx.Model", proto]
+            subprocess.run(command, stdin=text, stdout=out, check=True)
         run(build / "tests/stranger_convert", model, compiled)
         installed = Installed(build, folder)
         app = folder / "app"
-        run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", HERE / "app.c", HERE / "operators.c", "-o", app, *installed.flags("mica"))
+        strict = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+        run("cc", *strict, HERE / "app.c", HERE / "operators.c", "-o", app, *installed.flags("mica"))
         answer = run(app, compiled, env=installed.env).strip()
-        without, unknown = refusal(app, compiled, "plain", env=installed.env), refusal(build / "mica", "convert", model, "-o", compiled)
+        without = refusal(app, compiled, "plain", env=installed.env)
+        unknown = refusal(build / "mica", "convert", model, "-o", compiled)
         print(f"answer: {answer}\nwithout the operators:\n{without}\nconverting without them:\n{unknown}")
         # 2 * (max(x, 0) + 100) + the position along the last axis
         good = [answer == "200 205 200 209", "error[MICA" in without and ("Ramp" in without or "Relu" in without),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the papers promise: every error code has an entry in docs/errors.md and every entry a code; links between the
-papers lead somewhere; evidence.md names only files that exist.
+"""Checks what the papers promise: every error code has an entry in docs/errors.md and every entry a code; links between
+the papers lead somewhere; evidence.md names only files that exist.
 
     docs.py [--self-test]
 """
@@ -21,9 +21,11 @@ def codes(header, page):
     body = header[header.index("enum class Code") :]
     known = {number: name for name, number in CODE.findall(body[: body.index("};")]) if number != "0"}
     entries = ENTRY.findall(page)
-    wrong = [f"docs/errors.md: no entry for MICA{number} ({name})" for number, name in known.items() if number not in entries]
+    wrong = [f"docs/errors.md: no entry for MICA{number} ({name})" for number, name in known.items()
+             if number not in entries]
     wrong += [f"docs/errors.md: MICA{number} is no code" for number in entries if number not in known]
-    wrong += [f"docs/errors.md: MICA{number} stands twice" for number in sorted(set(entries)) if entries.count(number) > 1]
+    wrong += [f"docs/errors.md: MICA{number} stands twice" for number in sorted(set(entries))
+              if entries.count(number) > 1]
     return wrong
 
 
@@ -53,7 +55,8 @@ def self_test():
 def main():
     if "--self-test" in sys.argv:
         return 1 if self_test() else 0
-    names = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = listed.stdout.split()
     wrong = codes((ROOT / "src/base/result.h").read_text(), (ROOT / "docs/errors.md").read_text())
     for name in names:
         wrong += links(name, (ROOT / name).read_text(), lambda path: (ROOT / path).exists())

@@ -4,12 +4,12 @@
     symbols.py [--build FOLDER] [--prefix aarch64-linux-gnu-]      (a release build; default: build/)
     symbols.py --self-test
 
-1. The runtime asks for nothing that throws, prints, ends the process, opens a socket or allocates behind its containers,
-   and for nothing of protobuf or iostream.
+1. The runtime asks for nothing that throws, prints, ends the process, opens a socket or allocates behind its
+   containers, and for nothing of protobuf or iostream.
 2. It has no variables that change and no code that runs before main.
 3. Aspects keep apart: the runtime holds no `.lower`, `.grad` or `.import` unit, the compiler no `.import` unit.
-4. What is compiled for an instruction set stays in that set's namespace: a function that the linker could merge with another
-   unit's would bring instructions to machines that lack them.
+4. What is compiled for an instruction set stays in that set's namespace: a function that the linker could merge with
+   another unit's would bring instructions to machines that lack them.
 """
 import argparse
 import re
@@ -41,12 +41,14 @@ class Tools:
         self.prefix = prefix
 
     def run(self, tool, *arguments):
-        return subprocess.run([self.prefix + tool, *map(str, arguments)], capture_output=True, text=True, check=True).stdout
+        command = [self.prefix + tool, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def asked(tools, library):
     """Lines for each forbidden symbol that a unit of the library asks for and the library itself does not define."""
-    defined = {line.split()[-1] for line in tools.run("nm", "--defined-only", library).splitlines() if len(line.split()) == 3}
+    listed = map(str.split, tools.run("nm", "--defined-only", library).splitlines())
+    defined = {words[-1] for words in listed if len(words) == 3}
     wrong, unit = [], "?"
     for line in tools.run("nm", "--undefined-only", library).splitlines():
         if line.endswith(":"):
@@ -127,8 +129,8 @@ def self_test(tools):
         kernels.mkdir(parents=True)
 
         def compiled(source, unit):
-            subprocess.run([shutil.which("c++"), "-x", "c++", "-std=c++20", "-O2", "-fPIC", "-c", "-", "-o", unit], input=source,
-                           text=True, check=True)
+            command = [shutil.which("c++"), "-x", "c++", "-std=c++20", "-O2", "-fPIC", "-c", "-", "-o", unit]
+            subprocess.run(command, input=source, text=True, check=True)
 
         for source, word in PLANTS.items():
             (build / "libmica_runtime.a").unlink(missing_ok=True)
@@ -138,8 +140,8 @@ def self_test(tools):
             if (word is None and wrong) or (word is not None and word not in wrong):
                 failures += 1
                 print(f"symbols self-test: expected {word!r} from `{source}`, got {wrong!r}")
-        compiled("inline int h(int a) { return a; } namespace mica::avx2 { int (*f())(int); int (*f())(int) { return h; } }",
-                 kernels / "a.isa.cc.o")
+        compiled("inline int h(int a) { return a; }\n"
+                 "namespace mica::avx2 { int (*f())(int); int (*f())(int) { return h; } }", kernels / "a.isa.cc.o")
         if "outside mica::avx2" not in "\n".join(check(build, tools)[0]):
             failures += 1
             print("symbols self-test: a mergeable function in an instruction set's unit was let pass")

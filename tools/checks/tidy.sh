@@ -6,7 +6,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
-[ -f "$build/compile_commands.json" ] || { echo "tidy: no $build/compile_commands.json: run ./setup first" >&2; exit 2; }
+for need in "$build/compile_commands.json" "$(command -v clang-tidy || echo clang-tidy)"; do
+  [ -f "$need" ] || { echo "tidy: there is no $need: run ./setup --dev" >&2; exit 2; }
+done
 if [ "${1:-}" = --changed ]; then
   mapfile -t wanted < <(git diff --name-only --diff-filter=d "${2:-main}" -- 'src/*.cc' 'apps/*.cc' ':!*.test.cc')
 else

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the tracked text files for words that do not belong into the tree: unfinished work, and paths of one person's machine.
+"""Checks the tracked text files for words that do not belong there: unfinished work, paths of one person's machine.
 
     words.py [--self-test]
 """
@@ -31,10 +31,12 @@ def check(name, text):
 
 
 def self_test():
-    planted = ["a // TO" + "DO: b", "fast enough f" + "or now", "cd /wo" + "rk/x", "see ../sha" + "red/x", "see is" + "sue 4",
-               "TEST(A, DISA" + "BLED_b)", "GTEST_S" + "KIP();"]
-    clean = ["todo list of a graph", "/usr/share", "a/work/b", "the formula", "GTEST_S" + "KIP();  // the machine has no such instructions"]
-    bad = [text for text in planted if not check("src/a.cc", text)] + [text for text in clean if check("src/a.cc", text)]
+    planted = ["a // TO" + "DO: b", "fast enough f" + "or now", "cd /wo" + "rk/x", "see ../sha" + "red/x",
+               "see is" + "sue 4", "TEST(A, DISA" + "BLED_b)", "GTEST_S" + "KIP();"]
+    clean = ["todo list of a graph", "/usr/share", "a/work/b", "the formula",
+             "GTEST_S" + "KIP();  // the machine has no such instructions"]
+    bad = [text for text in planted if not check("src/a.cc", text)]
+    bad += [text for text in clean if check("src/a.cc", text)]
     print(f"words self-test: {len(planted) + len(clean) - len(bad)} of {len(planted) + len(clean)} {bad or ''}")
     return bool(bad)
 
@@ -42,7 +44,8 @@ def self_test():
 def main():
     if "--self-test" in sys.argv:
         return 1 if self_test() else 0
-    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = listed.stdout.splitlines()
     wrong, looked = [], 0
     for name in names:
         data = (ROOT / name).read_bytes() if (ROOT / name).is_file() else b"\0"
