@@ -1,217 +1,202 @@
-// mutate [--files N] [--seconds S] [--first I] [--seed K] [--save FOLDER] SEED...: damaged ONNX and .mica files through
-// import, conversion, loading, binding and a run. No file may crash the program, hang it (10 s) or make it hold more
-// than 1 GiB. SEED: a file or a folder of files; small models made here come with them. Prints how far the files came;
-// the last line is `N passed, N failed`.
+// mutate [--files N] [--seconds S] [--first I] [--seed K] [--most-bytes B] [--save FOLDER [--save-all]] [--resume FILE]
+// SEED...: damaged ONNX, graph text and .mica files through import, conversion, loading, binding and two runs. No file
+// may crash the program, hang it (10 s of processor time, 60 s by the clock), make it hold more than 1 GiB, or leak
+// (under sanitizers). SEED: a file or a folder with files of at most B bytes; small models made here come with them.
+// Prints how far the files came, and which of the models made here do not run; --save keeps what failed. The last line
+// is `N passed, N failed, N skipped`. With --resume the counts of earlier runs over the same seeds are read from FILE,
+// kept there after every few hundred files, and gone on from.
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
-#include "base/memory.h"
 #include "base/os.h"
-#include "change.h"
-#include "convert/convert.h"
-#include "convert/write.h"
 #include "heap.h"
-#include "runtime/load.h"
-#include "runtime/session.h"
-#include "seeds.h"
+#include "stock.h"
 
 namespace mica::mutate {
 namespace {
 
-enum Reached { kConverting, kWriting, kLoading, kOpening, kFeeding, kRunning, kAccepted, kReachedCount };
-constexpr const char* kReachedNames[] = {"refused by the importer or compiler",
-                                         "not written",
-                                         "refused by the loader",
-                                         "no session",
-                                         "inputs refused or not fed",
-                                         "refused by the run",
-                                         "ran"};
+constexpr int kCpuSeconds = 10, kClockSeconds = 60, kLeakStatus = 78;
+constexpr long kFilesOfChild = 400;
+constexpr size_t kMostFileBytes = size_t{32} << 20;
 
 struct Options {
   long files = 2000, first = 0, seconds = 60;
   uint64_t seed = 1;
-  std::string save;
+  size_t most_bytes = 500000;
+  std::string save, resume;
+  bool save_all = false;
   std::vector<std::string> seeds;
 };
 
 // What the children tell the parent.
 struct Shared {
   long next;
-  long reached[kReachedCount];
+  long reached[kKinds][kStages];
+  long most_bytes;  // held for one file
+  int64_t most_ns;  // of processor time for one file
+  long heaviest, slowest;
+  size_t file_bytes;
+  char file[kMostFileBytes];  // the one that is tried
 };
 
-Context context;
-
-Bytes view_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
-
-bool is_mica(const std::string& bytes) { return looks_like_plan(view_of(bytes)) || bytes.find("MICA") == 1; }
-
-// Small numbers, some of them outside what indices may be.
-void fill(const TensorView& view, Random& random) {
-  const size_t bytes = static_cast<size_t>(dense_bytes(view.dtype, view.shape()));
-  auto* at = static_cast<unsigned char*>(view.data);
-  if (view.dtype == DType::kString) return;
-  if (view.dtype == DType::kF32)
-    for (size_t i = 0; i + 4 <= bytes; i += 4) {
-      const float v = static_cast<float>(random() % 64) / 16 - 2;
-      std::memcpy(at + i, &v, 4);
-    }
-  else if (view.dtype == DType::kBool)
-    for (size_t i = 0; i < bytes; ++i) at[i] = random() % 2;
-  else
-    std::memset(at, random() % 4 == 0 ? 0xff : 0, bytes);
+void show(Shared& shared, const File& file) {
+  shared.file_bytes = std::min(file.bytes.size(), kMostFileBytes);
+  std::memcpy(shared.file, file.bytes.data(), shared.file_bytes);
 }
 
-Reached run_model(Model& model, Random& random) {
-  Result<Session*> made = Session::create(model, {.memory_cap = size_t{256} << 20});
-  if (!made.ok()) return kOpening;
-  Session* session = made.take();
-  std::vector<OwnedTensor> inputs;
-  Reached reached = kRunning;
-  for (size_t i = 0; i < session->input_count() && reached == kRunning; ++i) {
-    const Type& type = session->input_type(i);
-    std::vector<int64_t> dims;
-    double count = 1;
-    if (type.is_tensor())
-      for (Dim d : type.shape.span()) dims.push_back(d.is_fixed() ? d.value() : 1 + static_cast<int64_t>(random() % 3));
-    for (int64_t d : dims) count *= static_cast<double>(d);
-    reached = kFeeding;
-    if (!type.is_tensor() || count >= (1 << 22)) break;
-    Result<OwnedTensor> tensor = OwnedTensor::make(type.dtype, dims);
-    if (!tensor.ok()) break;
-    inputs.push_back(tensor.take());
-    fill(inputs.back().view(), random);
-    if (session->set_input(i, inputs.back().view()).ok()) reached = kRunning;
-  }
-  if (reached == kRunning && session->run({.deadline_ns = now_ns() + 3'000'000'000}).ok()) reached = kAccepted;
-  Session::destroy(session);
-  return reached;
+void set_timers(int cpu_seconds, int clock_seconds) {
+  const itimerval timer{{0, 0}, {cpu_seconds, 0}};
+  setitimer(ITIMER_PROF, &timer, nullptr);
+  alarm(static_cast<unsigned>(clock_seconds));
 }
 
-Reached try_file(const std::string& bytes, Random& random) {
-  std::vector<std::byte> file;
-  if (is_mica(bytes)) {
-    file.assign(view_of(bytes).begin(), view_of(bytes).end());
-  } else {
-    ConvertReport report;
-    Source source;
-    source.bytes = view_of(bytes);
-    Result<Lowered> lowered = convert(source, {}, report);
-    if (!lowered.ok()) return kConverting;
-    const Lowered compiled = lowered.take();
-    Result<std::vector<std::byte>> written = mica_bytes(compiled.plan);
-    if (!written.ok()) return kWriting;
-    file = written.take();
-  }
-  Result<Model*> loaded = load_model_from_memory(context, {file.data(), file.size()}, true);
-  if (!loaded.ok()) return kLoading;
-  Model* model = loaded.take();
-  const Reached reached = run_model(*model, random);
-  model->drop();
-  return reached;
+void save_file(const Options& options, const Shared& shared) {
+  if (options.save.empty()) return;
+  std::ofstream out(options.save + "/found-" + std::to_string(options.seed) + "-" + std::to_string(shared.next),
+                    std::ios::binary);
+  out.write(shared.file, static_cast<std::streamsize>(shared.file_bytes));
 }
 
-void add_file(const std::filesystem::path& path, std::vector<Seed>& seeds) {
-  std::ifstream in(path, std::ios::binary);
-  seeds.push_back({path.filename().string(), std::string{std::istreambuf_iterator<char>(in), {}}});
+void try_next(Stock& stock, const Options& options, Shared& shared) {
+  Random random(options.seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(shared.next));
+  const File file = stock.file(shared.next, random);
+  show(shared, file);
+  set_timers(kCpuSeconds, kClockSeconds);
+  watch_memory();
+  const int64_t begin = process_cpu_ns();
+  const Stage stage = attempt(file, random);
+  const int64_t ns = process_cpu_ns() - begin;
+  unwatch_memory();
+  set_timers(0, 0);
+  if (ns > shared.most_ns) shared.most_ns = ns, shared.slowest = shared.next;
+  if (most_held_bytes() > shared.most_bytes) shared.most_bytes = most_held_bytes(), shared.heaviest = shared.next;
+  if (const Seed* seed = stock.made(shared.next); seed && stage != Stage::kRan)
+    std::printf("seed `%s`: %s\n", seed->name.c_str(), kStageNames[static_cast<int>(stage)]), std::fflush(stdout);
+  if (options.save_all) save_file(options, shared);
+  ++shared.reached[static_cast<int>(kind_of(file.bytes))][static_cast<int>(stage)];
 }
 
-std::vector<Seed> all_seeds(const Options& options) {
-  std::vector<Seed> seeds = made_models();
-  for (const std::string& path : options.seeds)
-    if (std::filesystem::is_directory(path)) {
-      for (const auto& entry : std::filesystem::directory_iterator(path))
-        if (entry.is_regular_file() && entry.path().filename().string()[0] != '.') add_file(entry.path(), seeds);
-    } else {
-      add_file(path, seeds);
-    }
-  const size_t sources = seeds.size();
-  for (size_t i = 0; i < sources; ++i) {
-    if (is_mica(seeds[i].bytes) || seeds[i].name.starts_with("found-")) continue;
-    ConvertReport report;
-    Source source;
-    source.bytes = view_of(seeds[i].bytes);
-    Result<Lowered> lowered = convert(source, {}, report);
-    char text[300] = "";
-    if (!lowered.ok()) lowered.error().print(text, sizeof text);
-    if (!lowered.ok()) std::printf("seed %s: %s\n", seeds[i].name.c_str(), text);
-    if (!lowered.ok()) continue;
-    const Lowered compiled = lowered.take();
-    const std::vector<std::byte> bytes = mica_bytes(compiled.plan).take();
-    seeds.push_back({seeds[i].name + ".mica", {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
-  }
-  return seeds;
-}
-
-// File i of a run; the first ones are the seeds themselves.
-std::string file_of(const std::vector<Seed>& seeds, const Options& options, long i, Random& random) {
-  random.seed(options.seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(i));
-  if (i < static_cast<long>(seeds.size())) return seeds[static_cast<size_t>(i)].bytes;
-  const Seed& seed = seeds[random() % seeds.size()];
-  return is_mica(seed.bytes) ? change_mica(seed.bytes, random) : change_onnx(seed.bytes, random);
-}
-
-[[noreturn]] void child(const std::vector<Seed>& seeds, const Options& options, Shared& shared, long end,
-                        int64_t stop_ns) {
-  context.machine = describe_machine({}).take();
+[[noreturn]] void child(Stock& stock, const Options& options, Shared& shared, long end, int64_t stop_ns) {
+  begin_attempts();
   while (shared.next < end && now_ns() < stop_ns) {
-    Random random;
-    const std::string bytes = file_of(seeds, options, shared.next, random);
-    alarm(10);
-    watch_memory();
-    ++shared.reached[try_file(bytes, random)];
+    try_next(stock, options, shared);
     ++shared.next;
   }
-  _exit(0);
+  if (!find_leaks()) _exit(0);
+  --shared.next;  // one of this child's files, by the report
+  _exit(kLeakStatus);
 }
 
-void report_failure(const std::vector<Seed>& seeds, const Options& options, long i, int status) {
-  std::printf("FAILED file %ld of seed %llu: %s %d\n", i, static_cast<unsigned long long>(options.seed),
+void report_failure(const Options& options, const Shared& shared, int status) {
+  std::printf("FAILED file %ld of seed %llu: %s %d%s\n", shared.next, static_cast<unsigned long long>(options.seed),
               WIFSIGNALED(status) ? "signal" : "exit status",
-              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-  std::fflush(stdout);
-  if (options.save.empty()) return;
-  Random random;
-  std::ofstream out(options.save + "/found-" + std::to_string(options.seed) + "-" + std::to_string(i),
-                    std::ios::binary);
-  out << file_of(seeds, options, i, random);
+              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+              WIFEXITED(status) && WEXITSTATUS(status) == kLeakStatus ? " (it or up to 399 before it leak)" : "");
+  save_file(options, shared);
+}
+
+long sum(const long (&counts)[kStages], int from = 0) {
+  long total = 0;
+  for (int s = from; s < kStages; ++s) total += counts[s];
+  return total;
+}
+
+void print_histogram(const Shared& shared) {
+  std::printf("%-24s", "");
+  for (const char* name : kKindNames) std::printf("%10s", name);
+  for (int s = 0; s < kStages; ++s) {
+    std::printf("\n%-24s", kStageNames[s]);
+    for (const auto& counts : shared.reached) std::printf("%10ld", counts[s]);
+  }
+  std::printf("\n");
+  const auto share = [&](Kind kind, Stage stage) {
+    const auto& counts = shared.reached[static_cast<int>(kind)];
+    return 100.0 * static_cast<double>(sum(counts, static_cast<int>(stage))) /
+           static_cast<double>(std::max(1L, sum(counts)));
+  };
+  std::printf("figure onnx_reached_lowering_percent %.1f\n", share(Kind::kOnnx, Stage::kLower));
+  std::printf("figure onnx_ran_percent %.1f\n", share(Kind::kOnnx, Stage::kRan));
+  std::printf("figure mica_loaded_percent %.1f\n", share(Kind::kMica, Stage::kOpen));
+  std::printf("figure mica_ran_percent %.1f\n", share(Kind::kMica, Stage::kRan));
+}
+
+// The numbers of earlier runs: the next file, failures, the histogram.
+long read_counts(const std::string& path, Shared& shared) {
+  long failed = 0;
+  std::ifstream in(path);
+  if (path.empty() || !(in >> shared.next >> failed)) return 0;
+  for (auto& counts : shared.reached)
+    for (long& count : counts) in >> count;
+  return failed;
+}
+void keep_counts(const std::string& path, const Shared& shared, long failed) {
+  if (path.empty()) return;
+  {
+    std::ofstream out(path + ".new");
+    out << shared.next << ' ' << failed << '\n';
+    for (const auto& counts : shared.reached)
+      for (long count : counts) out << count << ' ';
+  }
+  std::filesystem::rename(path + ".new", path);
+}
+
+// The children's exit statuses; the parent itself tries nothing.
+long run_children(Stock& stock, const Options& options, Shared& shared, long failed) {
+  const long end = options.first + options.files;
+  const int64_t stop_ns = now_ns() + options.seconds * 1'000'000'000;
+  while (shared.next < end && now_ns() < stop_ns) {
+    std::fflush(stdout);
+    const long first = shared.next;
+    const pid_t pid = fork();
+    if (pid == 0) child(stock, options, shared, std::min(end, first + kFilesOfChild), stop_ns);
+    int status = 0;
+    if (pid < 0 || waitpid(pid, &status, 0) < 0) std::exit(3);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      report_failure(options, shared, status);
+      ++failed;
+      ++shared.next;
+    }
+    keep_counts(options.resume, shared, failed);
+  }
+  return failed;
 }
 
 int run(const Options& options) {
-  const std::vector<Seed> seeds = all_seeds(options);
+  char folder[] = "/tmp/mica-mutate-XXXXXX";
+  if (!mkdtemp(folder)) return 3;
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 3;
-  Shared& shared = *new (memory) Shared{};
+  auto& shared = *static_cast<Shared*>(memory);
   shared.next = options.first;
-  const long end = options.first + options.files;
-  const int64_t stop_ns = now_ns() + options.seconds * 1'000'000'000;
-  long failed = 0;
-  while (shared.next < end && now_ns() < stop_ns) {
-    std::fflush(stdout);
-    const pid_t pid = fork();
-    if (pid == 0) child(seeds, options, shared, end, stop_ns);
-    int status = 0;
-    if (pid < 0 || waitpid(pid, &status, 0) < 0) return 3;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
-    report_failure(seeds, options, shared.next, status);
-    ++failed;
-    ++shared.next;
-  }
+  Stock stock(options.seeds, options.most_bytes, folder);
+  const long before = read_counts(options.resume, shared), began_at = shared.next;
+  const int64_t began_ns = now_ns();
+  const long failed = run_children(stock, options, shared, before);
+  std::filesystem::remove_all(folder);
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  print_histogram(shared);
+  std::printf("figure seeds %zu\n", stock.size());
+  std::printf("figure files_per_second %.1f\n",
+              static_cast<double>(shared.next - began_at) * 1e9 / static_cast<double>(now_ns() - began_ns + 1));
+  std::printf("figure most_mib_for_a_file %.1f\nfigure most_seconds_for_a_file %.2f\n",
+              static_cast<double>(shared.most_bytes) / 1048576, static_cast<double>(shared.most_ns) / 1e9);
+  std::printf("figure peak_rss_mib %.1f\n", static_cast<double>(used.ru_maxrss) / 1024);
+  std::printf("heaviest: file %ld, slowest: file %ld\n", shared.heaviest, shared.slowest);
   long passed = 0;
-  for (int r = 0; r < kReachedCount; ++r) {
-    std::printf("%8ld %s\n", shared.reached[r], kReachedNames[r]);
-    passed += shared.reached[r];
-  }
-  std::printf("%ld passed, %ld failed\n", passed, failed);
+  for (const auto& counts : shared.reached) passed += sum(counts);
+  std::printf("%ld passed, %ld failed, 0 skipped\n", passed, failed);
   return failed ? 1 : 0;
 }
 
@@ -228,11 +213,19 @@ int main_of(int argc, char** argv) {
       options.seconds = std::atol(argv[++i]);
     else if (word == "--seed" && more)
       options.seed = static_cast<uint64_t>(std::atoll(argv[++i]));
+    else if (word == "--most-bytes" && more)
+      options.most_bytes = static_cast<size_t>(std::atoll(argv[++i]));
     else if (word == "--save" && more)
       options.save = argv[++i];
+    else if (word == "--save-all")
+      options.save_all = true;
+    else if (word == "--resume" && more)
+      options.resume = argv[++i];
     else if (word.starts_with("--"))
-      return std::fputs("usage: mutate [--files N] [--first I] [--seconds S] [--seed K] [--save FOLDER] SEED...\n",
-                        stderr),
+      return std::fputs(
+                 "usage: mutate [--files N] [--first I] [--seconds S] [--seed K] [--most-bytes B]\n"
+                 "              [--save FOLDER [--save-all]] [--resume FILE] SEED...\n",
+                 stderr),
              2;
     else
       options.seeds.push_back(word);

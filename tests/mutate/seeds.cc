@@ -223,28 +223,14 @@ ModelMaker recurrent() {
   return m;
 }
 
-ModelMaker external() {
-  ModelMaker m;
-  m.input("x", {"2"});
-  auto* tensor = m.initializer("w", 1, {2});
-  tensor->set_data_location(1);
-  auto* entry = tensor->add_external_data();
-  entry->set_key("location");
-  entry->set_value("../weights");
-  m.node("Add", {"x", "w"}, {"y"});
-  m.output("y");
-  return m;
-}
-
 }  // namespace
 
 std::vector<Seed> made_models() {
-  return {{"image", image_network().bytes()},   {"dense", dense_network().bytes()},
-          {"shapes", shapes_network().bytes()}, {"resize", resize_network().bytes()},
-          {"branches", branches().bytes()},     {"loop", loop().bytes()},
-          {"quantized", quantized().bytes()},   {"strings", strings_and_sequences().bytes()},
-          {"functions", functions().bytes()},   {"recurrent", recurrent().bytes()},
-          {"external", external().bytes()}};
+  return {{"image", {image_network().bytes()}},   {"dense", {dense_network().bytes()}},
+          {"shapes", {shapes_network().bytes()}}, {"resize", {resize_network().bytes()}},
+          {"branches", {branches().bytes()}},     {"loop", {loop().bytes()}},
+          {"quantized", {quantized().bytes()}},   {"strings", {strings_and_sequences().bytes()}},
+          {"functions", {functions().bytes()}},   {"recurrent", {recurrent().bytes()}}};
 }
 
 }  // namespace mica::mutate
