@@ -81,6 +81,16 @@ unit_tests() {
   TARGETS=$names preset "$1" '^test_'
 }
 
+# Damaged model files under the sanitizers. What fails lies in build-ci/found afterwards.
+fuzz() {
+  local seeds=(examples/digits/digits.onnx tests/mutate/found)
+  if [ -n "${MICA_SUITES:-}" ]; then seeds+=("$MICA_SUITES/onnx-backend-1.21/node"); fi
+  if [ -n "${MICA_MODELS:-}" ]; then seeds+=("$MICA_MODELS/onnx"); fi
+  mkdir -p build-ci/found
+  cmake --build build-asan-ubsan --target mutate
+  build-asan-ubsan/tests/mutate --save build-ci/found "$@" "${seeds[@]}"
+}
+
 # The numbers that outlive the run: stdout of `figures` is JSON.
 figures() {
   python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'

@@ -214,6 +214,15 @@ TEST(Select, Rules) {
          .attributes = {{"axis", 0}},
          .inputs = {list({3}, {0, -1, 7}, DType::kI64), scalar(2, DType::kI64), list({2}, {5, 6})},
          .expect = {{.numbers = {6, 5, 5, 5, 6, 5}}}});
+  // A depth is cut to an integer before indices are held against it.
+  check({.op = "one_hot",
+         .attributes = {{"axis", 0}},
+         .inputs = {list({3}, {2, 0, -2}, DType::kI64), scalar(2.5), list({2}, {5, 6})},
+         .expect = {{.numbers = {5, 6, 6, 5, 5, 5}}}});
+  check({.op = "one_hot",
+         .attributes = {{"axis", 0}},
+         .inputs = {list({1}, {0}, DType::kI64), scalar(0.5), list({2}, {5, 6})},
+         .expect = {{.dims = {{0, 1}}}}});
   check({.op = "compress",
          .attributes = {{"flat", true}},
          .inputs = {iota({2, 3}), list({3}, {0, 1, 1}, DType::kBool)},

@@ -8,6 +8,8 @@
 namespace mica {
 namespace {
 
+constexpr double kMostDepth = 1e15;  // exact in double precision
+
 Result<Shape> shape_of(const Shape& indices, int64_t axis_attribute, Dim depth) {
   MICA_CHECK(indices.rank < kMaxRank, kLimit, "a tensor of rank {}", indices.rank + 1);
   MICA_TRY(const int axis, normalize_axis(axis_attribute, indices.rank + 1));
@@ -26,12 +28,14 @@ Status infer(InferScope& scope) {
   double number = 0;
   std::span<const Dim> known;
   Dim depth;
-  if (scope.known_dims(1, known) && known.size() == 1)
+  if (scope.known_dims(1, known) && known.size() == 1) {
     depth = known[0];
-  else if (scope.scalar(1, number))
+  } else if (scope.scalar(1, number)) {
+    MICA_CHECK(number >= 0 && number < kMostDepth, kBadValue, "one_hot with depth {}", number);
     depth = static_cast<int64_t>(number);
-  else
+  } else {
     depth = scope.dims().fresh("depth");
+  }
   MICA_CHECK(!depth.is_fixed() || depth.value() >= 0, kBadValue, "one_hot with depth {}", depth.value());
   MICA_TRY(const Shape out, shape_of(scope.shape(0), scope.attributes<OneHot>().axis, depth));
   scope.out(0, scope.dtype(2), out);
@@ -41,7 +45,7 @@ Status infer(InferScope& scope) {
 Status reference(RunScope& scope) {
   const TensorView& indices = scope.in(0);
   MICA_TRY(const double depth_number, read_number(scope.in(1), "depth"));
-  MICA_CHECK(depth_number >= 0 && depth_number < 1e15, kBadValue, "one_hot with depth {}", depth_number);
+  MICA_CHECK(depth_number >= 0 && depth_number < kMostDepth, kBadValue, "one_hot with depth {}", depth_number);
   const auto depth = static_cast<int64_t>(depth_number);
   MICA_TRY(const TensorView values, wide_input(scope, 2));
   MICA_CHECK(values.rank == 1 && values.dim(0) == 2, kBadShape, "one_hot needs the values [off, on]");
@@ -56,7 +60,7 @@ Status reference(RunScope& scope) {
   int64_t at[kMaxRank] = {};
   for (int64_t i = 0, count = indices.count(); i < count; ++i, next_index(at, indices.shape())) {
     const double number = std::trunc(elements.number(i));
-    if (!(number >= -depth_number && number < depth_number)) continue;
+    if (!(number >= static_cast<double>(-depth) && number < static_cast<double>(depth))) continue;
     int64_t to[kMaxRank];
     std::copy(at, at + axis, to);
     to[axis] = static_cast<int64_t>(number) + (number < 0 ? depth : 0);
