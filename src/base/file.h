@@ -40,8 +40,8 @@ Result<Vector<std::byte>> read_file(std::string_view path, size_t limit = PTRDIF
 
 // Writes to a temporary name in the target's folder; `commit` makes it durable and gives it the target's name. Before
 // that, and on any failure, an old file of that name is untouched, and the destructor removes the temporary. Symbolic
-// links are followed; a target that is there and no regular file (a device, a folder) is refused. The old file's
-// permissions are kept.
+// links are followed; a target that is there and no regular file (a device, a folder) or not writable is refused. The
+// old file's permissions are kept.
 class FileWriter {
  public:
   static Result<FileWriter> create(std::string_view path);

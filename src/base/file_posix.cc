@@ -74,6 +74,7 @@ Status resolve_target(Path& path, mode_t& mode, bool& exists) {
   exists = stat(path.chars, &about) == 0;
   if (!exists) return {};
   if (!S_ISREG(about.st_mode)) return error(Code::kIo, "cannot replace what is not a regular file").at(path);
+  if (faccessat(AT_FDCWD, path.chars, W_OK, AT_EACCESS) != 0) return io_error("replace", path, errno);
   mode = about.st_mode & 07777;
   char resolved[PATH_MAX];
   if (!realpath(path.chars, resolved)) return io_error("resolve", path, errno);
