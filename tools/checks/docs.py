@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what the papers promise: every error code has an entry in docs/errors.md and every entry a code; links between
-the papers lead somewhere; evidence.md names only files that exist.
+the papers lead somewhere; evidence.md leaves no proof out, and names only files and tests that exist.
 
     docs.py [--self-test]
 """
@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE = re.compile(r"^\s*k(\w+) = (\d+)", re.M)
 ENTRY = re.compile(r"^#+ MICA(\d+)\b", re.M)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
+TEST = re.compile(r"^\s*TEST(?:_[FP])?\((\w+),\s*(\w+)\)", re.M)
+CTEST = re.compile(r"add_test\(NAME (\w+)")
 TREE_FILE = re.compile(r"`((?:src|tests|tools|docs|apps|include|examples|cmake|python|\.ci)/[\w./+-]+)`")
 
 
@@ -21,12 +23,10 @@ def codes(header, page):
     body = header[header.index("enum class Code") :]
     known = {number: name for name, number in CODE.findall(body[: body.index("};")]) if number != "0"}
     entries = ENTRY.findall(page)
-    wrong = [f"docs/errors.md: no entry for MICA{number} ({name})" for number, name in known.items()
-             if number not in entries]
-    wrong += [f"docs/errors.md: MICA{number} is no code" for number in entries if number not in known]
-    wrong += [f"docs/errors.md: MICA{number} stands twice" for number in sorted(set(entries))
-              if entries.count(number) > 1]
-    return wrong
+    missing = [f"no entry for MICA{number} ({name})" for number, name in known.items() if number not in entries]
+    unknown = [f"MICA{number} is no code" for number in entries if number not in known]
+    twice = [f"MICA{number} stands twice" for number in sorted(set(entries)) if entries.count(number) > 1]
+    return [f"docs/errors.md: {line}" for line in missing + unknown + twice]
 
 
 def links(name, text, exists):
@@ -35,6 +35,25 @@ def links(name, text, exists):
     if name == "docs/evidence.md":
         wrong += [f"{name}: no file {path}" for path in TREE_FILE.findall(text) if not exists(Path(path))]
     return wrong
+
+
+def tracked(*patterns):
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.split() if (ROOT / name).exists()]
+
+
+def proofs(page, tests):
+    """Lines for rows of evidence.md without a proof, and for tests in it that are not among `tests`."""
+    wrong = [f"docs/evidence.md: no proof: {row}" for row in page.splitlines() if row.rstrip().endswith("| – |")]
+    named = re.findall(r"`([A-Z]\w*\.[A-Z]\w*)`", page) + re.findall(r"ctest `(\w+)`", page)
+    return wrong + [f"docs/evidence.md: no test {name}" for name in named if name not in tests]
+
+
+def all_tests():
+    """The names of GoogleTest cases, `Suite.Case`, and of ctest entries."""
+    texts = [(ROOT / name).read_text() for name in tracked("*.cc", "cmake/*.cmake")]
+    cases = {".".join(pair) for text in texts for pair in TEST.findall(text)}
+    return cases | {name for text in texts for name in CTEST.findall(text)}
 
 
 def self_test():
@@ -47,6 +66,8 @@ def self_test():
         len(links("docs/a.md", "[b](b.md) [c](https://c)", lambda path: False)) == 1,
         links("docs/a.md", "[b](b.md#x)", lambda path: path == Path("docs/b.md")) == [],
         len(links("docs/evidence.md", "`src/a.cc`", lambda path: False)) == 1,
+        proofs("| a | `A.B`, ctest `c` |", {"A.B", "c"}) == [],
+        len(proofs("| a | `A.B`, ctest `c` |\n| b | – |", {"A.C"})) == 3,
     ]
     print(f"docs self-test: {sum(right)} of {len(right)}")
     return not all(right)
@@ -55,9 +76,9 @@ def self_test():
 def main():
     if "--self-test" in sys.argv:
         return 1 if self_test() else 0
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
-    names = listed.stdout.split()
+    names = tracked("*.md")
     wrong = codes((ROOT / "src/base/result.h").read_text(), (ROOT / "docs/errors.md").read_text())
+    wrong += proofs((ROOT / "docs/evidence.md").read_text(), all_tests())
     for name in names:
         wrong += links(name, (ROOT / name).read_text(), lambda path: (ROOT / path).exists())
     print("".join(f"{line}\n" for line in wrong) + f"docs: {len(wrong)} wrong in {len(names)} papers")
