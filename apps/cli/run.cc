@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "inputs.h"
+#include "mica/tools.hpp"
 #include "verbs.h"
 
 namespace mica::cli {
@@ -158,12 +159,15 @@ struct Answer {
   std::vector<Output> outputs;
   std::vector<Ranked> best;
   std::vector<std::string> labels;
-  double run_ms = 0;
+  double load_ms = 0, run_ms = 0;
 };
 
 void print_json(const RunFlags& flags, const Feed& feed, const Answer& answer) {
-  const auto& [outputs, best, labels, run_ms] = answer;
-  Json made = {{"model", flags.model.path}, {"run_ms", run_ms}};
+  const auto& [outputs, best, labels, load_ms, run_ms] = answer;
+  Json made = {{"model", flags.model.path},
+               {"load_ms", load_ms},
+               {"run_ms", run_ms},
+               {"peak_rss_mb", static_cast<double>(tools::peak_rss_bytes()) / (1 << 20)}};
   for (const Feed::Item& item : feed.items)
     made["inputs"].push_back({{"name", item.name},
                               {"source", item.source},
@@ -190,7 +194,7 @@ void print_json(const RunFlags& flags, const Feed& feed, const Answer& answer) {
 }
 
 void print_text(const Answer& answer) {
-  const auto& [outputs, best, labels, run_ms] = answer;
+  const auto& [outputs, best, labels, load_ms, run_ms] = answer;
   for (const Ranked& r : best) {
     const auto index = static_cast<size_t>(r.index);
     fmt::print("{}  {:.3f}\n", index < labels.size() ? labels[index] : std::to_string(index), r.score);
@@ -206,9 +210,17 @@ void print_text(const Answer& answer) {
     }
 }
 
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
 int run(const RunFlags& flags) {
   const Context context = flags.model.context();
+  const auto loading = Clock::now();
   const Model model = flags.model.load(context);
+  const double load_ms = milliseconds_since(loading);
   const Feed feed = make_feed(model, flags.input);
   const std::vector<std::string> labels = make_labels(model.metadata("mica.labels"), flags.input.recipe);
   Session session = take(model.session(flags.model.session_options()));
@@ -216,10 +228,10 @@ int run(const RunFlags& flags) {
   say_recipe(feed);
   mica_run_options options = MICA_INIT(mica_run_options);
   options.timeout_ns = static_cast<int64_t>(flags.timeout_ms * 1e6);
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   check(session.run(options));
-  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
-  Answer answer{read_outputs(model, session), {}, labels, taken.count()};
+  const double run_ms = milliseconds_since(begin);
+  Answer answer{read_outputs(model, session), {}, labels, load_ms, run_ms};
   if (!flags.save.empty()) save(flags.save, answer.outputs);
   const Array* scores = flags.top > 0 ? scores_of(answer.outputs, labels.size()) : nullptr;
   if (scores) answer.best = best_of(*scores, flags.top);

@@ -168,15 +168,41 @@ void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int widt
   }
 }
 
+// Rows too short for a vector of their own go side by side: each is a lane, whoever its neighbours are.
+constexpr int64_t kShortAxis = 8;
+
+void softmax_short_rows(const SoftmaxArgs& args, const float* in, float* out, int64_t first, int64_t end) {
+  SoftmaxArgs across = {.logarithm = args.logarithm, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
+  float block[kShortAxis * kLanes];
+  for (int64_t row = first; row < end; row += kLanes) {
+    const int width = static_cast<int>(least(kLanes, end - row));
+    for (int r = 0; r < width; ++r) {
+      const float* from = in + offset_of(row + r, args.outer, args.in_outer, args.outer_loops);
+      for (int64_t i = 0; i < args.n; ++i) block[i * kLanes + r] = from[i];
+    }
+    softmax_lanes(across, block, block, width);
+    for (int r = 0; r < width; ++r) {
+      float* to = out + offset_of(row + r, args.outer, args.out_outer, args.outer_loops);
+      for (int64_t i = 0; i < args.n; ++i) to[i] = block[i * kLanes + r];
+    }
+  }
+}
+
 void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
   int64_t rows = 1;
   for (int i = 0; i < args.outer_loops; ++i) rows *= args.outer[i];
+  const bool along_rows = args.lanes == 1 && args.in_stride == 1 && args.out_stride == 1;
   for (int64_t task = begin; task < end; ++task) {
     const int64_t block = task / args.lane_blocks, lane = task % args.lane_blocks * kLaneBlock;
-    for (int64_t r = block * args.row_block; r < least(rows, (block + 1) * args.row_block); ++r) {
+    const int64_t first = block * args.row_block, last = least(rows, first + args.row_block);
+    if (along_rows && args.n <= kShortAxis) {
+      softmax_short_rows(args, in, out, first, last);
+      continue;
+    }
+    for (int64_t r = first; r < last; ++r) {
       const float* from = in + offset_of(r, args.outer, args.in_outer, args.outer_loops) + lane;
       float* to = out + offset_of(r, args.outer, args.out_outer, args.outer_loops) + lane;
-      if (args.lanes == 1 && args.in_stride == 1 && args.out_stride == 1) {
+      if (along_rows) {
         softmax_row(from, to, args.n, args.logarithm);
         continue;
       }

@@ -144,8 +144,8 @@ TEST(Cumulate, Directions) {
 
 class SoftmaxKinds : public testing::TestWithParam<const char*> {};
 TEST_P(SoftmaxKinds, Axes) {
-  for (std::vector<int64_t> dims :
-       std::vector<std::vector<int64_t>>{{}, {1}, {5}, {3, 67}, {2, 21, 5}, {2, 3, 4, 50}, {0, 3}, {2, 1031}})
+  for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{
+           {}, {1}, {5}, {3, 67}, {2, 21, 5}, {2, 3, 4, 50}, {0, 3}, {2, 1031}, {37, 2}, {3, 41, 8}, {65, 1}})
     for (int axis = 0; axis < std::max<int>(1, static_cast<int>(dims.size())); ++axis)
       for (bool to_end : {false, true})
         check({.op = GetParam(),

@@ -1,0 +1,102 @@
+#pragma once
+// Binds one segment of a function; internal to bind.cc, which sees the segment, and bind_stage.cc, which sees one
+// stage.
+#include <new>
+
+#include "plan/memory.h"
+#include "runtime/bind.h"
+#include "runtime/generic_steps.h"
+
+namespace mica {
+
+// Temporaries stand at kTemporary + index until the arena is planned.
+inline constexpr uint32_t kTemporary = 0x80000000u;
+inline constexpr uint32_t kBlockPlace = 0x40000000u;  // likewise blocks
+
+class SegmentBinder;
+
+// What one stage's hook sees.
+class StageScope final : public BindScope {
+ public:
+  StageScope(SegmentBinder& owner, const Stage& stage, uint32_t index, BoundOperandLists& lists)
+      : bound(lists.bound), places(lists.places), owner_(owner), stage_(stage), index_(index) {
+    bound.clear();
+    places.clear();
+  }
+  Result<void*> memory(size_t bytes) override;
+  Result<const void*> packed(int input, const PackRequest& request) override;
+  Result<int> temporary(size_t bytes) override;
+  Status add(const StepSpec& step) override;
+
+  Vector<BoundOperand>& bound;  // inputs, then outputs
+  Vector<Place>& places;        // the same order, then temporaries
+  size_t input_count = 0;
+
+ private:
+  SegmentBinder& owner_;
+  const Stage& stage_;
+  uint32_t index_;
+};
+
+class SegmentBinder {
+ public:
+  SegmentBinder(const BindContext& context, const SegmentRequest& request, BoundSegment& segment, BindScratch& scratch)
+      : scratch_(scratch),
+        context_(context),
+        plan_(*context.plan),
+        request_(request),
+        function_(plan_.functions[request.function]),
+        segment_(segment),
+        types_(plan_, request.function, segment.memory) {
+    types_.swap_storage(scratch_.types);
+    temporaries_.clear();
+  }
+  ~SegmentBinder() { types_.swap_storage(scratch_.types); }
+  bool planned() const { return planned_; }
+
+  Result<bool> run();  // false: stalled
+
+ private:
+  friend class StageScope;
+  Result<bool> infer();
+  // A copy that lives as long as the segment: the memory that the contents were read from may not.
+  Result<const TensorView*> own_contents(const TensorView& contents);
+  Status find_live_out();
+  Status bind_stage(uint32_t s);
+  Status gather_operands(const Stage& stage, StageScope& scope);
+  Result<bool> try_hook(const Stage& stage, uint32_t s, StageScope& scope);
+  Result<bool> retry_dense(const Stage& stage, uint32_t s, const StageScope& first);
+  Result<bool> bind_composition(const Stage& stage, uint32_t s, const StageScope& scope);
+  Status add_reference(const Stage& stage, uint32_t s);
+  Status add_post_ops(const Stage& stage, uint32_t s, int done, StageScope& scope);
+  Status copy_known_outputs();
+  Status lay_out();
+  Result<bool> fill_values();
+  Place place_of(uint32_t v) const;
+  Status add_copy(uint32_t s, const TensorView& from, Place from_place, const TensorView& to, Place to_place);
+  Status add_step(uint32_t s, const StepSpec& spec, std::span<const Place> operands);
+  Result<Place> temporary(uint32_t s, size_t bytes);
+  const RunDef* hook_of(const OpDef& op) const {
+    if (context_.reference_only) return nullptr;
+    return context_.find_run ? context_.find_run(context_.self, op) : mica::find_run(op);
+  }
+  template <class T>
+  Result<T*> take(size_t count = 1) {
+    void* place = segment_.memory.take(sizeof(T) * count, alignof(T) < 16 ? 16 : alignof(T));
+    if (!place) return out_of_memory();
+    return static_cast<T*>(place);
+  }
+
+  BindScratch& scratch_;
+  const BindContext& context_;
+  const Plan& plan_;
+  const SegmentRequest& request_;
+  const PlanFunction& function_;
+  BoundSegment& segment_;
+  FunctionTypes types_;
+  Placement& placement_ = scratch_.placement;
+  Vector<MemoryBlock>& temporaries_ = scratch_.temporaries;
+  bool planned_ = false;
+};
+
+}  // namespace mica
