@@ -104,26 +104,6 @@ void reduce(const ReduceArgs& args, const float* in, float* out, int64_t begin, 
   }
 }
 
-// Sum of e^(x - largest) over a row, blocked as reduce_run is; keeps the powers in `out` when it is not null.
-float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
-  Tree<ReduceFunction::kSum> tree;
-  const F32 top = set1(largest);
-  constexpr int64_t kBlock = kBlockVectors * kLanes;
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t end = least(n, i + kBlock);
-    F32 sum = zero();
-    for (int64_t k = i; k < end; k += kLanes) {
-      const int width = static_cast<int>(least(kLanes, end - k));
-      F32 e = exp_of(sub(load_some(x + k, width), top));
-      if (out) store_some(out + k, e, width);
-      if (width < kLanes) e = select(first_lanes(width), e, zero());
-      sum = add(sum, e);
-    }
-    tree.push(sum);
-  }
-  return reduce_add(tree.result());
-}
-
 // Neighbours along the axis in both tensors.
 void softmax_row(const float* x, float* out, int64_t n, bool logarithm) {
   const float largest = reduce_run<ReduceFunction::kMax>(x, n, 1);

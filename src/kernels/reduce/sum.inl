@@ -110,4 +110,24 @@ float reduce_run(const float* x, int64_t n, int64_t stride) {
   return over_lanes<kF>(tree.result());
 }
 
+// Sum of e^(x - largest) over a row, blocked as reduce_run is; keeps the powers in `out` when it is not null.
+inline float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
+  Tree<ReduceFunction::kSum> tree;
+  const F32 top = set1(largest);
+  constexpr int64_t kBlock = kBlockVectors * kLanes;
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t end = least(n, i + kBlock);
+    F32 sum = zero();
+    for (int64_t k = i; k < end; k += kLanes) {
+      const int width = static_cast<int>(least(kLanes, end - k));
+      F32 e = exp_of(sub(load_some(x + k, width), top));
+      if (out) store_some(out + k, e, width);
+      if (width < kLanes) e = select(first_lanes(width), e, zero());
+      sum = add(sum, e);
+    }
+    tree.push(sum);
+  }
+  return reduce_add(tree.result());
+}
+
 }  // namespace mica::MICA_ISA

@@ -1,0 +1,56 @@
+// Scaled dot-product attention, fp32: for each batch and head, y = softmax(cap(scale · q · kᵀ) + mask) · v.
+//
+// A task is a block of queries of one head: its scores stay in scratch between the two products and the softmax. The
+// blocks depend on the shape alone, so that the number of threads changes no bit. A query that sees no key gives zeros.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mica {
+
+enum class Isa : uint8_t;
+
+// Floats from one to the next; the elements of a row are neighbours.
+struct AttentionSteps {
+  int64_t batch = 0, head = 0, row = 0;
+};
+
+struct AttentionShape {
+  int64_t batch = 1, heads = 1, kv_heads = 1;  // heads / kv_heads queries' heads share one of keys and values
+  int64_t queries = 0, keys = 0;
+  int64_t size = 0, value_size = 0;  // of a row of q and k, and of v and y
+};
+
+struct AttentionArgs {
+  AttentionShape shape;
+  AttentionSteps q, k, v, y;
+  float scale = 1, softcap = 0;  // softcap 0: none
+  // Query i stands at place i + past, or, with lengths, at i + lengths[batch] - queries; it sees the keys from its
+  // place - left to its place + right, where -1 is no limit, and none from `lengths[batch]` on.
+  int64_t past = 0, left = -1, right = -1;
+  bool has_lengths = false;
+  // The mask's elements for one query are neighbours; its last keys - mask_keys are hidden.
+  bool has_mask = false, truth_mask = false;
+  AttentionSteps mask;  // elements
+  int64_t mask_keys = 0;
+  // Set by prepare_attention.
+  int64_t row_block = 0, blocks = 0, tasks = 0, score_stride = 0, scratch_floats = 0;
+};
+
+struct AttentionOperands {
+  const float *q, *k, *v;
+  const void* mask;        // f32 summands, or bytes: 0 hides
+  const int64_t* lengths;  // of each batch's keys, each 0 to keys: the caller has checked
+  float* y;
+};
+
+// Chooses the blocks. Every dimension of the shape is at least 1. Pure.
+void prepare_attention(AttentionArgs& args);
+
+struct AttentionKernels {
+  // `scratch` holds scratch_floats, 64-byte aligned.
+  void (*run)(const AttentionArgs& args, const AttentionOperands& at, int64_t begin, int64_t end, float* scratch);
+};
+const AttentionKernels& attention_kernels(Isa isa);
+
+}  // namespace mica
