@@ -98,6 +98,11 @@ if(TARGET mica)
   add_test(NAME model_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/model_suite --mica $<TARGET_FILE:mica>)
 endif()
+# contrib: random models of operators beyond the standard's, beside ONNX Runtime's answers.
+if(TARGET mica)
+  add_test(NAME contrib COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/contrib --mica $<TARGET_FILE:mica>)
+endif()
 # threads: every thread count gives the same bits.
 if(TARGET mica AND Python3_FOUND)
   add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${tests}/threads --mica $<TARGET_FILE:mica>)

@@ -22,11 +22,13 @@ MICA_DECLARE_OP(matmul);
 MICA_DECLARE_OP(matmul_integer);
 MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(quantize_linear);
+MICA_DECLARE_OP(reduce);
 MICA_DECLARE_OP(relu);
 MICA_DECLARE_OP(sigmoid);
 MICA_DECLARE_OP(softmax);
 MICA_DECLARE_OP(tanh);
 MICA_DECLARE_OP(transpose);
+MICA_DECLARE_OP(where);
 
 namespace {
 
@@ -73,8 +75,11 @@ Values import_sigmoid(const SourceNode& node, Builder& build) {
   return {quantize(node, build, build.one(op_sigmoid, {dequantize(node, build, 0)}), 3)};
 }
 Values import_softmax(const SourceNode& node, Builder& build) {
-  node.ignore("opset");
-  Value* x = apply(build, op_softmax, "axis=" + std::to_string(node.integer("axis", -1)), {dequantize(node, build, 0)});
+  // `opset`: of the Softmax that was quantized; before 13 it ran over all axes from its own on.
+  const bool to_end = node.integer("opset", 13) < 13;
+  const std::string attributes =
+      "axis=" + std::to_string(node.integer("axis", -1)) + ", to_end=" + (to_end ? "true" : "false");
+  Value* x = apply(build, op_softmax, attributes, {dequantize(node, build, 0)});
   return {quantize(node, build, x, 3)};
 }
 
@@ -191,24 +196,52 @@ Values import_fused_gemm(const SourceNode& node, Builder& build) {
   return {activate(build, y, node.text("activation", ""), parameters)};
 }
 
-Value* swap_last(Builder& build, Value* x) {
+// An operand of a product as [batches, rows, columns]. `flip_batch`: its rows stand before the batches; then `flip`:
+// the last axis is the rows.
+Value* product_operand(Builder& build, Value* x, bool flip, bool flip_batch) {
   const int rank = x->type.shape.rank;
-  if (rank < 0) fail(Code::kUnsupportedOperator, "the transpose of an operand whose rank is not known");
-  if (rank < 2) return x;
+  if (!x->type.shape.known()) fail(Code::kUnsupportedOperator, "the transpose of an operand whose rank is not known");
+  if (rank < 2 || (!flip && !(flip_batch && rank > 2))) return x;
   std::vector<int64_t> perm;
-  for (int i = 0; i < rank; ++i) perm.push_back(i);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  const int first = flip_batch ? 1 : 0;
+  for (int i = 0; i < rank - 2; ++i) perm.push_back(i + first);
+  perm.push_back(flip_batch ? 0 : rank - 2);
+  perm.push_back(rank - 1);
+  if (flip) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return apply(build, op_transpose, "perm=" + list_of(perm), {x});
 }
-Values import_fused_matmul(const SourceNode& node, Builder& build) {
-  for (const char* name : {"transBatchA", "transBatchB"})
-    if (node.integer(name, 0)) fail(Code::kUnsupportedOperator, "`{}` is not supported", name);
-  Value *a = node.input(0), *b = node.input(1);
-  if (node.integer("transA", 0)) a = swap_last(build, a);
-  if (node.integer("transB", 0)) b = swap_last(build, b);
+Value* fused_product(const SourceNode& node, Builder& build) {
+  const auto is = [&](const char* name) { return node.integer(name, 0) != 0; };
+  Value* a = product_operand(build, node.input(0), is("transA"), is("transBatchA"));
+  Value* b = product_operand(build, node.input(1), is("transB"), is("transBatchB"));
   Value* y = build.one(op_matmul, {a, b});
   const float alpha = node.number("alpha", 1);
-  return {alpha == 1 ? y : build.one(op_mul, {y, build.scalar(y->type.dtype, static_cast<double>(alpha))})};
+  return alpha == 1 ? y : build.one(op_mul, {y, build.scalar(y->type.dtype, static_cast<double>(alpha))});
+}
+Values import_fused_matmul(const SourceNode& node, Builder& build) { return {fused_product(node, build)}; }
+Values import_fused_matmul_activation(const SourceNode& node, Builder& build) {
+  std::vector<float> parameters;
+  for (const char* name : {"activation_alpha", "activation_beta", "activation_gamma"})
+    if (node.has(name)) parameters.push_back(node.number(name, 0));
+  const std::string name = node.text("activation", "");
+  Value* y = fused_product(node, build);
+  if (name == "Softmax")
+    return {apply(build, op_softmax, "axis=" + std::to_string(node.integer("activation_axis", -1)), {y})};
+  node.ignore("activation_axis");
+  return {activate(build, y, name, parameters)};
+}
+
+// A mean of what the integers stand for.
+Values import_reduce_mean(const SourceNode& node, Builder& build) {
+  const std::string attributes = std::string("kind=mean, ") + flag("keep_dims", node.integer("keepdims", 1) != 0);
+  Value* axes = node.has("axes") ? build.ints(node.ints("axes")) : nullptr;
+  Value* y = apply(build, op_reduce, attributes, {dequantize(node, build, 0), axes});
+  return {quantize(node, build, y, 3)};
+}
+
+Values import_where(const SourceNode& node, Builder& build) {
+  Value* y = build.one(op_where, {node.input(0), dequantize(node, build, 1), dequantize(node, build, 4)});
+  return {quantize(node, build, y, 7)};
 }
 
 constexpr std::string_view kDomain = "com.microsoft";
@@ -228,6 +261,10 @@ MICA_SPELLINGS(microsoft, {Format::kOnnx, kDomain, "QLinearAdd", 1, kLatest, imp
                {Format::kOnnx, kDomain, "DynamicQuantizeMatMul", 1, kLatest, import_dynamic_matmul},
                {Format::kOnnx, kDomain, "FusedConv", 1, kLatest, import_fused_conv},
                {Format::kOnnx, kDomain, "FusedGemm", 1, kLatest, import_fused_gemm},
-               {Format::kOnnx, kDomain, "FusedMatMul", 1, kLatest, import_fused_matmul});
+               {Format::kOnnx, kDomain, "FusedMatMul", 1, kLatest, import_fused_matmul},
+               {Format::kOnnx, kDomain, "FusedMatMulActivation", 1, kLatest, import_fused_matmul_activation},
+               {Format::kOnnx, kDomain, "TransposeMatMul", 1, kLatest, import_fused_matmul},
+               {Format::kOnnx, kDomain, "QLinearReduceMean", 1, kLatest, import_reduce_mean},
+               {Format::kOnnx, kDomain, "QLinearWhere", 1, kLatest, import_where});
 
 }  // namespace mica

@@ -1,0 +1,132 @@
+"""Random models of the operators beyond the standard's (com.microsoft, ai.onnx.ml), answered by mica and by ONNX Runtime, and compared.
+Where its own processor code lacks an operator, ONNX Runtime runs the operator's definition in others.
+
+    python tests/contrib --mica build/mica [--only TEXT] [--seed N] [--count N] [--keep FOLDER]
+
+Prints each failure and ends with `N passed, N failed, N skipped`. Skipped are the cases that ONNX Runtime itself refuses; without onnx
+and onnxruntime (./setup --dev installs them) everything is. --keep leaves the failing models there.
+"""
+import argparse
+import collections
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+MODULES = ("fused_cases", "norm_cases", "quant_cases", "attention_cases")
+
+
+def run_mica(mica, folder, case):
+    """Outputs by name, or an error text."""
+    command = [mica, "run", f"{folder}/model.onnx", "--save", f"{folder}/out.npz", "--threads", "1"]
+    for k, (name, value) in enumerate(case.feeds.items()):
+        np.save(f"{folder}/in{k}.npy", value)
+        command += ["--input", f"{name}={folder}/in{k}.npy"]
+    Path(folder, "out.npz").unlink(missing_ok=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        return None, (done.stderr.strip() or f"exit code {done.returncode}")
+    with np.load(f"{folder}/out.npz") as saved:
+        return {name: saved[name] for name in saved.files}, ""
+
+
+def difference(case, name, want, got):
+    """What is wrong with one output; empty when nothing is."""
+    if got is None:
+        return "missing"
+    if want.shape != got.shape:
+        return f"shape {got.shape}, expected {want.shape}"
+    if want.dtype.kind in "OU":
+        return "" if [str(s) for s in want.ravel()] == [str(s) for s in got.ravel()] else "other strings"
+    if want.dtype != got.dtype:
+        return f"{got.dtype}, expected {want.dtype}"
+    if name in case.mask:
+        want, got = want[case.mask[name]], got[case.mask[name]]
+    if want.size == 0:
+        return ""
+    if want.dtype.kind in "biu":
+        off = np.abs(want.astype(np.int64) - got.astype(np.int64))
+        # Values between two steps are rare: more of them than one in twenty (and two) is an error of another kind.
+        many = np.count_nonzero(off) > max(2, want.size // 20) and case.steps < 2
+        return f"{np.count_nonzero(off)} of {want.size} differ, by {off.max()}" if off.max() > case.steps or many else ""
+    want, got = want.astype(np.float64), got.astype(np.float64)
+    if not np.array_equal(np.isnan(want), np.isnan(got)):
+        return "NaN in other places"
+    if not np.array_equal(np.isinf(want), np.isinf(got)):
+        return "infinities in other places"
+    finite = np.isfinite(want)
+    if not finite.any():
+        return ""
+    off, most = np.abs(want - got)[finite].max(), np.abs(want[finite]).max()
+    return f"differs by {off:.3g}, largest {most:.3g}" if not off <= case.tolerance * most + 1e-6 else ""
+
+
+def check(arguments, folder, case, onnxruntime):
+    """'passed', 'skipped' or 'failed', and why."""
+    model = case.model().SerializeToString()
+    Path(folder, "model.onnx").write_bytes(model)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    try:
+        known = case.model(case.definition).SerializeToString()
+        session = onnxruntime.InferenceSession(known, options, providers=["CPUExecutionProvider"])
+        wanted = dict(zip(case.outputs, session.run(case.outputs, case.feeds)))
+    except Exception as error:  # whatever it says: there is nothing to compare with
+        return "skipped", str(error).splitlines()[0]
+    got, error = run_mica(arguments.mica, folder, case)
+    if got is None:
+        return "failed", error
+    for name, value in wanted.items():
+        wrong = difference(case, name, np.asarray(value), got.get(name))
+        if wrong:
+            return "failed", f"output {name}: {wrong}"
+    return "passed", ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mica", default="build/mica")
+    parser.add_argument("--only", default="", help="operators whose name contains this")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1, help="so many times the usual number of cases")
+    parser.add_argument("--keep", help="folder for failing models")
+    arguments = parser.parse_args()
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime
+    except ImportError as error:
+        print(f"left out: {error} (./setup --dev makes an environment with it)\n0 passed, 0 failed, 1 skipped")
+        return 0
+    for module in MODULES:
+        __import__(module)
+    import cases
+    total, skipped = collections.Counter(), collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for op, count, make in cases.GENERATORS:
+            if arguments.only and arguments.only not in op:
+                continue
+            for k in range(count * arguments.count):
+                seed = arguments.seed * 1000 + k
+                verdict, why = check(arguments, folder, make(seed), onnxruntime)
+                total[verdict] += 1
+                if verdict == "skipped":
+                    skipped[f"{op}: {why[:200]}"] += 1
+                if verdict == "failed":
+                    print(f"{op} seed {seed}: {why[:600]}", flush=True)
+                    if arguments.keep:
+                        shutil.copytree(folder, Path(arguments.keep, f"{op}-{seed}"), dirs_exist_ok=True)
+    for why, count in skipped.items():
+        print(f"skipped {count}: {why}")
+    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
+    return 1 if total["failed"] or not total["passed"] else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())
