@@ -46,6 +46,7 @@ list(TRANSFORM op_test_patterns APPEND "/*.test.cc")
 mica_unit_tests(test_ops mica_importers tests/suite/*.cc ${op_test_patterns})
 if(TARGET test_ops)
   target_include_directories(test_ops PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests/suite)
+  set_tests_properties(test_ops PROPERTIES ENVIRONMENT MICA_KERNEL_TABLE=${CMAKE_BINARY_DIR}/kernels.json)
 endif()
 # Programs and scripts that test from outside, each ending with the line `N passed, N failed`.
 find_package(Python3 COMPONENTS Interpreter)
