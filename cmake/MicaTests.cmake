@@ -140,3 +140,12 @@ if(TARGET mica_tools)
   add_test(NAME mutate COMMAND mutate --files 2000 --seconds 60 ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/mutate/found)
 endif()
+
+# faults: failing memory and files; sanitizers bring an allocator of their own.
+if(TARGET mica_tools AND NOT MICA_SANITIZE)
+  file(GLOB faults_sources CONFIGURE_DEPENDS tests/faults/*.cc)
+  add_executable(faults ${faults_sources} tests/mutate/seeds.cc tests/mutate/rare_seeds.cc)
+  target_link_libraries(faults PRIVATE mica_tools mica_protos mica_flags)
+  set_target_properties(faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME faults COMMAND faults ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx)
+endif()
