@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-MODULES = ("fused_cases", "norm_cases", "quant_cases", "attention_cases")
+MODULES = ("fused_cases", "norm_cases", "quant_cases", "attention_cases", "ml_cases")
 
 
 def run_mica(mica, folder, case):
@@ -41,7 +41,7 @@ def difference(case, name, want, got):
     if want.shape != got.shape:
         return f"shape {got.shape}, expected {want.shape}"
     if want.dtype.kind in "OU":
-        return "" if [str(s) for s in want.ravel()] == [str(s) for s in got.ravel()] else "other strings"
+        return "" if [str(s) for s in want.ravel()] == [s.decode() for s in got.ravel()] else "other strings"
     if want.dtype != got.dtype:
         return f"{got.dtype}, expected {want.dtype}"
     if name in case.mask:

@@ -1,4 +1,4 @@
-#include "step/copy_step.h"
+#include "ops/move/copy_step.h"
 
 namespace mica {
 namespace {

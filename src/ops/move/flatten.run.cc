@@ -1,4 +1,4 @@
-#include "ops/move/reshaped_run.h"
+#include "ops/move/copy_step.h"
 
 namespace mica {
 

@@ -1,0 +1,222 @@
+"""The operators of classical machine learning (domain ai.onnx.ml)."""
+import numpy as np
+from onnx import TensorProto, helper
+
+from cases import ML, generator
+
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO")
+COMPARISONS = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+
+
+def features(c, rows, columns):
+    """Small numbers, so that ties with thresholds happen; a NaN at times in floats."""
+    dtype = c.pick(np.float32, np.float32, np.float64, np.int64)
+    x = c.ints(-4, 5, rows, columns, dtype=dtype)
+    if dtype != np.int64:
+        x = (x / 2).astype(dtype)
+        if c.pick(0, 0, 1):
+            x[0, 0] = np.nan
+    return c.input("x", x)
+
+
+def random_tree(c, tree, depth, columns, lists, leaves, mode=None):
+    """Appends a random tree's nodes to `lists`; returns the id of its root. `leaves` receives (tree, id)."""
+    place = len(lists["nodes_nodeids"])
+    own = place - lists["first"]
+    for name, value in (("nodes_treeids", tree), ("nodes_nodeids", own), ("nodes_featureids", 0), ("nodes_truenodeids", 0),
+                        ("nodes_falsenodeids", 0), ("nodes_values", 0.0), ("nodes_modes", "LEAF"), ("nodes_missing_value_tracks_true", 0)):
+        lists[name].append(value)
+    if depth == 0 or c.rng.random() < 0.2 and own:
+        leaves.append((tree, own))
+        return own
+    lists["nodes_featureids"][place] = int(c.rng.integers(columns))
+    lists["nodes_values"][place] = float(c.rng.integers(-4, 5)) / 2
+    lists["nodes_modes"][place] = mode or c.pick(*COMPARISONS)
+    lists["nodes_missing_value_tracks_true"][place] = c.pick(0, 1)
+    lists["nodes_truenodeids"][place] = random_tree(c, tree, depth - 1, columns, lists, leaves, mode)
+    lists["nodes_falsenodeids"][place] = random_tree(c, tree, depth - 1, columns, lists, leaves, mode)
+    return own
+
+
+def random_forest(c, columns):
+    names = ("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_values", "nodes_modes",
+             "nodes_missing_value_tracks_true")
+    lists, leaves, mode = {name: [] for name in names}, [], c.pick(None, "BRANCH_LEQ")
+    for tree in range(c.pick(1, 3, 8)):
+        lists["first"] = len(lists["nodes_nodeids"])
+        random_tree(c, tree, c.pick(1, 2, 4), columns, lists, leaves, mode)
+    del lists["first"]
+    return lists, leaves
+
+
+def weights_of(c, leaves, ids, stem, low=-1.0, many=False):
+    """A weight of every target in `ids` at every leaf, or of one of them."""
+    many, entries = many or c.pick(0, 1), []
+    for tree, leaf in leaves:
+        entries += [(tree, leaf, k) for k in (ids if many else [c.pick(*ids)])]
+    return {f"{stem}_treeids": [e[0] for e in entries], f"{stem}_nodeids": [e[1] for e in entries], f"{stem}_ids": [e[2] for e in entries],
+            f"{stem}_weights": [float(w) for w in c.floats(len(entries), low=low)]}
+
+
+@generator("TreeEnsembleRegressor", 40)
+def tree_regressor(c):
+    columns, targets = 3, c.pick(1, 1, 3)
+    nodes, leaves = random_forest(c, columns)
+    base = c.pick(None, [float(v) for v in c.floats(targets)])
+    weights = weights_of(c, leaves, list(range(targets)), "target", many=base is not None)  # ONNX Runtime loses the base of a target without weights
+    c.node("TreeEnsembleRegressor", [features(c, c.pick(1, 7, 40), columns)], ["y"], domain=ML, n_targets=targets,
+           aggregate_function=c.pick(None, "SUM", "AVERAGE", "MIN", "MAX"), post_transform=c.pick(None, *TRANSFORMS),
+           base_values=base, **nodes, **weights)
+    c.output("y")
+
+
+def labels_of(c, classes, ints, first=10):
+    return c.pick({ints: list(range(first, first + classes))}, {"classlabels_strings": [f"class {k}" for k in range(classes)]})
+
+
+@generator("TreeEnsembleClassifier", 60)
+def tree_classifier(c):
+    columns, classes = 3, c.pick(2, 2, 3, 5)
+    nodes, leaves = random_forest(c, columns)
+    ids = c.pick([0], [1], [0, 1]) if classes == 2 else list(range(classes))
+    weights = weights_of(c, leaves, ids, "class", low=c.pick(-1.0, 0.0), many=classes == 2)
+    base = [float(v) for v in c.floats(classes)] if classes > 2 else None
+    c.node("TreeEnsembleClassifier", [features(c, c.pick(1, 7, 40), columns)], ["label", "scores"], domain=ML,
+           post_transform=c.pick(None, *TRANSFORMS), base_values=c.pick(None, base), **nodes, **weights,
+           **labels_of(c, classes, "classlabels_int64s", 0 if len(ids) == 2 else 10))  # of two columns ONNX Runtime's labels are 0 and 1
+    c.output("label", "scores")
+
+
+@generator("TreeEnsemble", 20, ml=5)
+def tree_ensemble(c):
+    """Version 5: inner nodes and leaves have numbers of their own."""
+    columns, targets, dtype = 3, c.pick(1, 2), c.pick(np.float32, np.float64)
+    nodes, leaves = random_forest(c, columns)
+    inner, outer, count = {}, {}, len(nodes["nodes_modes"])
+    for i in range(count):
+        key = (nodes["nodes_treeids"][i], nodes["nodes_nodeids"][i])
+        table = outer if nodes["nodes_modes"][i] == "LEAF" else inner
+        table[key] = (len(table), i)
+    modes, roots, lists, members = [], [], {k: [] for k in ("featureids", "truenodeids", "falsenodeids", "trueleafs", "falseleafs")}, []
+    for (tree, own), (place, i) in inner.items():
+        if own == 0:
+            roots.append(place)
+        modes.append(COMPARISONS.index(nodes["nodes_modes"][i]))
+        if c.rng.random() < 0.2:
+            modes[-1] = 6
+            members += [float(v) for v in c.ints(1, 5, c.pick(1, 3))] + [np.nan]
+        lists["featureids"].append(nodes["nodes_featureids"][i])
+        for side in ("true", "false"):
+            key = (tree, nodes[f"nodes_{side}nodeids"][i])
+            lists[f"{side}leafs"].append(int(key in outer))
+            lists[f"{side}nodeids"].append((outer if key in outer else inner)[key][0])
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    splits = [nodes["nodes_values"][i] for _, i in inner.values()]
+    attributes = {f"nodes_{k}": v for k, v in lists.items()}
+    attributes |= dict(n_targets=targets, tree_roots=roots, nodes_splits=helper.make_tensor("s", kind, [len(splits)], splits),
+                       nodes_modes=helper.make_tensor("m", TensorProto.UINT8, [len(modes)], modes),
+                       leaf_targetids=[int(v) for v in c.ints(0, targets, len(outer))],
+                       leaf_weights=helper.make_tensor("w", kind, [len(outer)], c.floats(len(outer)).tolist()),
+                       aggregate_function=c.pick(0, 1, 2, 3))
+    if members:
+        attributes["membership_values"] = helper.make_tensor("e", kind, [len(members)], members)
+    x = c.input("x", (c.ints(-4, 9, 9, columns) / 2).astype(dtype))
+    logistic = c.pick(0, 1)
+    c.node("TreeEnsemble", [x], ["y"], domain=ML, post_transform=2 * logistic, **attributes)
+    # The specification's numbers for the transforms are not those of ONNX Runtime's code, which has softmax for 2.
+    c.means("TreeEnsemble", [x], ["scores"], domain=ML, **attributes)
+    c.means("Sigmoid" if logistic else "Identity", ["scores"], ["y"])
+    c.output("y")
+
+
+def numbers(c, rows, columns):
+    return c.input("x", c.floats(rows, columns, low=-2, high=2).astype(c.pick(np.float32, np.float32, np.float64, np.int64)))
+
+
+@generator("LinearRegressor", 10)
+def linear_regressor(c):
+    targets, rows = c.pick(1, 3), c.pick(1, 6)
+    c.node("LinearRegressor", [c.input("x", c.floats(rows, 4))], ["y"], domain=ML, targets=targets, coefficients=c.floats(4 * targets).tolist(),
+           intercepts=c.pick(None, c.floats(targets).tolist()), post_transform=c.pick(None, *TRANSFORMS))
+    c.output("y")
+
+
+@generator("LinearClassifier", 30)
+def linear_classifier(c):
+    classes = c.pick(2, 2, 3)
+    rows = c.pick(1, 2) if classes == 2 else classes
+    c.node("LinearClassifier", [numbers(c, c.pick(1, 9), 4)], ["label", "scores"], domain=ML, coefficients=c.floats(4 * rows).tolist(),
+           intercepts=c.floats(rows).tolist(), post_transform=c.pick(None, *TRANSFORMS), multi_class=c.pick(0, 1), **labels_of(c, classes, "classlabels_ints"))
+    c.output("label", "scores")
+
+
+@generator("Scaler")
+def scaler(c):
+    size = c.pick(1, 4)
+    c.node("Scaler", [numbers(c, 3, 4)], ["y"], domain=ML, offset=c.floats(size).tolist(), scale=c.floats(size).tolist())
+    c.output("y")
+
+
+@generator("Normalizer", 12)
+def normalizer(c):
+    x = c.floats(4, 5, low=-2, high=2)
+    x[c.pick(0, 1)] = 0
+    c.node("Normalizer", [c.input("x", x.astype(c.pick(np.float32, np.float64, np.int64)))], ["y"], domain=ML, norm=c.pick("MAX", "L1", "L2"))
+    c.output("y")
+
+
+@generator("Binarizer")
+def binarizer(c):
+    c.node("Binarizer", [c.input("x", c.floats(3, 4))], ["y"], domain=ML, threshold=c.pick(None, 0.25))
+    c.output("y")
+
+
+@generator("Imputer", 10)
+def imputer(c):
+    size = c.pick(1, 4)
+    if c.pick(0, 1):
+        x, hole = c.floats(3, 4), c.pick(np.nan, 0.5)
+        x[c.rng.random((3, 4)) < 0.4] = hole
+        attributes = dict(replaced_value_float=hole, imputed_value_floats=c.floats(size).tolist())
+    else:
+        x = c.ints(0, 3, 3, 4)
+        attributes = dict(replaced_value_int64=1, imputed_value_int64s=[int(v) for v in c.ints(10, 20, size)])
+    c.node("Imputer", [c.input("x", x)], ["y"], domain=ML, **attributes)
+    c.output("y")
+
+
+@generator("OneHotEncoder", 8)
+def one_hot(c):
+    x = c.ints(0, 5, *c.pick((4,), (3, 2), (2, 1, 2)), dtype=c.pick(np.int64, np.float32, np.float64))
+    c.node("OneHotEncoder", [c.input("x", x)], ["y"], domain=ML, cats_int64s=[3, 0, 2], zeros=1)
+    c.output("y")
+
+
+@generator("FeatureVectorizer", 5)
+def feature_vectorizer(c):
+    widths, dtype = [2, 1, 4], c.pick(np.float32, np.int64, np.float64)
+    names = [c.input(f"x{k}", c.ints(-5, 5, 3, width, dtype=dtype)) for k, width in enumerate(widths)]
+    c.node("FeatureVectorizer", names, ["y"], domain=ML, inputdimensions=widths)
+    c.output("y")
+
+
+@generator("LabelEncoder", 6, ml=4)
+def label_encoder(c):
+    if c.pick(0, 1):
+        c.node("LabelEncoder", [c.input("x", c.ints(0, 5, 3, 2))], ["y"], domain=ML, keys_int64s=[1, 3, 4], values_floats=[0.5, 1.5, -2.0], default_float=9.0)
+    else:
+        c.node("LabelEncoder", [c.input("x", c.ints(0, 5, 4))], ["y"], domain=ML, keys_int64s=[1, 3, 4], values_strings=["a", "", "bc"])
+    c.output("y")
+
+
+@generator("CategoryMapper", 4)
+def category_mapper(c):
+    c.node("CategoryMapper", [c.input("x", c.ints(0, 5, 3, 2))], ["y"], domain=ML, cats_int64s=[1, 3, 4], cats_strings=["one", "three", "four"],
+           default_string=c.pick(None, "?"))
+    c.output("y")
+
+
+@generator("ArrayFeatureExtractor", 4)
+def array_feature_extractor(c):
+    c.node("ArrayFeatureExtractor", [c.input("x", c.floats(3, 5)), c.constant("i", c.ints(0, 5, 2))], ["y"], domain=ML)
+    c.output("y")
