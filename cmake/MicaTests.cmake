@@ -46,6 +46,7 @@ list(TRANSFORM op_test_patterns APPEND "/*.test.cc")
 mica_unit_tests(test_ops mica_importers tests/suite/*.cc ${op_test_patterns})
 if(TARGET test_ops)
   target_include_directories(test_ops PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests/suite)
+  set_tests_properties(test_ops PROPERTIES ENVIRONMENT MICA_KERNEL_TABLE=${CMAKE_BINARY_DIR}/kernels.json)
 endif()
 # Programs and scripts that test from outside, each ending with the line `N passed, N failed`.
 find_package(Python3 COMPONENTS Interpreter)
@@ -138,4 +139,13 @@ if(TARGET mica_tools)
   set_target_properties(mutate PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME mutate COMMAND mutate --files 2000 --seconds 60 ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/mutate/found)
+endif()
+
+# faults: failing memory and files; sanitizers bring an allocator of their own.
+if(TARGET mica_tools AND NOT MICA_SANITIZE)
+  file(GLOB faults_sources CONFIGURE_DEPENDS tests/faults/*.cc)
+  add_executable(faults ${faults_sources} tests/mutate/seeds.cc tests/mutate/rare_seeds.cc)
+  target_link_libraries(faults PRIVATE mica_tools mica_protos mica_flags)
+  set_target_properties(faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME faults COMMAND faults ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx)
 endif()

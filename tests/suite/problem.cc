@@ -283,10 +283,11 @@ struct HookRun {
   Isa isa;
   Arrangement arrangement;
   Epilogue epilogue;
-  std::string what() const {
-    return std::string(name_of(isa)) + ", " + std::string(name_of(arrangement)) + ", epilogue of " +
-           std::to_string(epilogue.count);
+  std::string how() const {
+    const std::string_view after = epilogue.count ? info_of(epilogue.ops[0].function).name : "nothing";
+    return std::string(name_of(arrangement)) + ", epilogue of " + std::string(after);
   }
+  std::string what() const { return std::string(name_of(isa)) + ", " + how(); }
 };
 
 // The truth after the first `done` post-operations.
@@ -307,7 +308,11 @@ std::vector<double> with_epilogue(const TensorView& truth, const TensorView* res
 
 class HookCheck {
  public:
-  HookCheck(Prepared& p, const RunDef& run, const TestRunScope& truth) : p_(p), run_(run), truth_(truth) {}
+  HookCheck(Prepared& p, const RunDef& run, const TestRunScope& truth)
+      : p_(p), run_(run), truth_(truth), record_(std::string(p.op->name)) {}
+
+  void left_to_reference(const HookRun& run) { record_.left_to_reference(run.isa, run.how()); }
+  std::string fallbacks() const { return record_.fallbacks(); }
 
   // False when the hook leaves the problem to the reference.
   bool check(const HookRun& hook_run) {
@@ -341,9 +346,10 @@ class HookCheck {
       return true;
     }
     if (!*bound) return false;
-    record(scope, hook_run);
     if (hook_run.epilogue.count && scope.epilogue_done == 0) return true;
+    ProblemRecord::begin();
     compare_runs(scope, hook_run, operands, made, residual);
+    record(scope, hook_run);
     check_in_place(scope, hook_run, operands, made, arranged);
     check_inputs(arranged, hook_run);
     return true;
@@ -372,10 +378,12 @@ class HookCheck {
   }
   void record(const TestBindScope& scope, const HookRun& hook_run) {
     bool expected = p_.problem.expect_kernel.empty();
+    std::set<std::string, std::less<>> names;
     for (const StepSpec& step : scope.steps) {
-      KernelRecord::get().note(step.name, hook_run.isa);
+      if (step.tasks > 0) names.emplace(step.name);
       expected = expected || step.name.starts_with(p_.problem.expect_kernel);
     }
+    record_.end(hook_run.isa, hook_run.how(), names);
     EXPECT_TRUE(expected) << hook_run.what() << ": no step is a " << p_.problem.expect_kernel;
   }
   void compare_runs(const TestBindScope& scope, const HookRun& hook_run, const std::vector<void*>& operands,
@@ -444,6 +452,7 @@ class HookCheck {
   Prepared& p_;
   const RunDef& run_;
   const TestRunScope& truth_;
+  ProblemRecord record_;
 };
 
 bool hook_sees_it(const Prepared& p, const Inference& found) {
@@ -458,7 +467,7 @@ void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found)
   const RunDef* run = find_run(*p.op);
   const bool must = !p.problem.expect_kernel.empty();
   if (!run || !hook_sees_it(p, found)) {
-    KernelRecord::get().note_reference(p.op->name);
+    for (Isa isa : every_isa()) KernelRecord::get().note_work(std::string(p.op->name), isa, Work::kReference);
     EXPECT_FALSE(must) << "operator " << p.op->name << " has no hook for this problem";
     return;
   }
@@ -472,7 +481,7 @@ void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found)
       const bool last = arrangement == Arrangement::kChannelsLast || arrangement == Arrangement::kSlicedChannelsLast;
       if (last && (p.op->layout == LayoutRule::kSource || truth.out_values[0].tensor.rank < 3)) continue;
       if (!hook.check({isa, arrangement, none})) {
-        KernelRecord::get().note_reference(p.op->name);
+        hook.left_to_reference({isa, arrangement, none});
         EXPECT_FALSE(must && arrangement == Arrangement::kDense)
             << name_of(isa) << " leaves the problem to the reference";
         continue;
@@ -482,6 +491,7 @@ void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found)
       hook.check({isa, arrangement, residual});
     }
   }
+  EXPECT_EQ(hook.fallbacks(), "");
 }
 
 Status run_truth(Prepared& p, Inference& found, TestRunScope& truth) {

@@ -2,8 +2,8 @@
 
 #include "kernels/attention/attention.h"
 #include "ops/attention/attention.h"
-#include "ops/move/copy_step.h"
 #include "step/chain.h"
+#include "step/copy_step.h"
 
 namespace mica {
 namespace {

@@ -1,7 +1,7 @@
 // Each input is copied into its slice of the output.
 #include "ops/move/concat.h"
 
-#include "ops/move/copy_step.h"
+#include "step/copy_step.h"
 
 namespace mica {
 namespace {

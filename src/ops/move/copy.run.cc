@@ -1,4 +1,4 @@
-#include "ops/move/copy_step.h"
+#include "step/copy_step.h"
 
 namespace mica {
 namespace {

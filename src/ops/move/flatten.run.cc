@@ -1,4 +1,4 @@
-#include "ops/move/copy_step.h"
+#include "ops/move/reshaped_run.h"
 
 namespace mica {
 

@@ -2,7 +2,7 @@
 // repeated edges step by 0, reflections backwards.
 #include "ops/move/pad.h"
 
-#include "ops/move/copy_step.h"
+#include "step/copy_step.h"
 
 namespace mica {
 namespace {

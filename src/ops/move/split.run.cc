@@ -1,6 +1,6 @@
 #include "ops/move/split.h"
 
-#include "ops/move/copy_step.h"
+#include "step/copy_step.h"
 
 namespace mica {
 namespace {

@@ -1,5 +1,5 @@
 #include "ops/move/transpose.h"
-#include "ops/move/copy_step.h"
+#include "step/copy_step.h"
 
 namespace mica {
 namespace {

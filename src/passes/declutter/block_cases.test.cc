@@ -34,6 +34,13 @@ std::vector<RuleCase> block_cases() {
       {"recognise-attention", qkv + half,
        "%a = mul(%q, %f)\n%b = mul(%k, %f)\n%t = transpose(%b) perm=[0,1,3,2]\n%s = matmul(%a, %t)\n" + weigh,
        "%t = transpose(%k) perm=[0,1,3,2]\n" + key + "%y = attention(%q, %l, %v) scale=0.25\n"},
+      {"einsum-is-a-product", "input %a: f32[2,5,3,4] \"a\"\ninput %b: f32[2,6,3,4] \"b\"\n",
+       "%y = einsum(%a, %b) equation=\"bqhd,bkhd->bhqk\"\n",
+       "%s = transpose(%a) perm=[0,2,1,3]\n%t = transpose(%b) perm=[0,2,3,1]\n%y = matmul(%s, %t)\n"},
+      {"einsum-is-a-product", "input %a: f32[n,3] \"a\"\ninput %b: f32[4,5,3] \"b\"\n",
+       "%y = einsum(%a, %b) equation=\"ij,klj->kli\"\n",
+       "%s = reshape(%b, %c)\n%t = transpose(%a) perm=[1,0]\n%p = matmul(%s, %t)\n%y = reshape(%p, %d)\n"
+       "# with constant %c: i64[2] = {20, 3}\n# with constant %d: i64[3] = {4, 5, -1}\n"},
   };
 }
 

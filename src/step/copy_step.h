@@ -1,8 +1,9 @@
-// Steps that copy elements between operands of a stage: what the hooks of movement operators are made of.
+// Steps that copy elements between operands of a stage: what the hooks of movement operators, and of others that gather
+// their operands, are made of.
 #pragma once
 #include "kernels/move/move.h"
-#include "ops/move/view.h"
 #include "step/run.h"
+#include "types/operand.h"
 
 namespace mica::move {
 
@@ -77,21 +78,6 @@ inline Status add_plan(BindScope& scope, const CopyPlan& plan, const Side& from,
 // Adds the step that copies all elements of `from` to `to`, whose views have equal shapes.
 inline Status add_copy_step(BindScope& scope, const Side& from, const Side& to) {
   return add_plan(scope, plan_views(from.view, to.view), from, to);
-}
-
-// The hook of operators that keep the order of elements. False when neither side's strides allow the other's shape.
-inline Result<bool> bind_reshaped(BindScope& scope) {
-  Side from = input_side(scope, 0), to = output_side(scope, 0);
-  if (!can_copy(scope)) return false;
-  TensorView same;
-  if (reshape_view(from.view, to.view.shape(), same))
-    from.view = same;
-  else if (reshape_view(to.view, from.view.shape(), same))
-    to.view = same;
-  else
-    return false;
-  MICA_TRY_STATUS(add_copy_step(scope, from, to));
-  return true;
 }
 
 }  // namespace mica::move
