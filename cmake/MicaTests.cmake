@@ -104,6 +104,11 @@ if(TARGET mica)
   add_test(NAME contrib COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/contrib --mica $<TARGET_FILE:mica>)
 endif()
+# arch: small exports of torch's that are kept as files.
+if(TARGET mica)
+  add_test(NAME arch_kept COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/arch/kept.py --mica $<TARGET_FILE:mica>)
+endif()
 # threads: every thread count gives the same bits.
 if(TARGET mica AND Python3_FOUND)
   add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${tests}/threads --mica $<TARGET_FILE:mica>)

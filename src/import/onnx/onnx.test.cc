@@ -40,6 +40,21 @@ TEST(ImportOnnx, NodesInAnyOrder) {
   EXPECT_TRUE(verify(*graph, "import").ok());
 }
 
+TEST(ImportOnnx, NormalisationsThatSaveTheirStatistics) {
+  // Before version 14 five outputs mean training: running mean and variance, then the batch's own.
+  ModelMaker m(11);
+  m.input("x", {"2", "3", "4"});
+  for (const char* name : {"scale", "bias", "mean", "variance"}) m.input(name, {"3"});
+  m.node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, {"y", "m", "v", "own mean", "own variance"});
+  m.output("y");
+  m.output("own variance");
+  const auto graph = m.import();
+  ASSERT_TRUE(graph.ok()) << why(graph);
+  EXPECT_EQ(ops_of(*graph), (std::vector<std::string>{"batch_norm", "batch_norm"}));
+  EXPECT_TRUE(verify(*graph, "import").ok());
+  EXPECT_EQ(graph->outputs[1]->producer->outputs[2], graph->outputs[1]);
+}
+
 TEST(ImportOnnx, DimensionsGetNames) {
   ModelMaker m;
   m.input("x", {"N", "", "-1", "3"});

@@ -34,11 +34,18 @@ Values batch_norm(const SourceNode& node, Builder& build) {
   int outputs = 1;
   for (size_t i = 1; i < node.output_names.size(); ++i)
     if (node.wants(i)) outputs = static_cast<int>(i) + 1;
-  // Before version 14 more than one output means training; the saved statistics of those versions have no definition.
+  // Before version 14 more than one output means training.
   attributes.training = node.version >= 14 ? node.integer("training_mode", 0) != 0 : outputs > 1;
-  if (outputs > 3)
-    fail(Code::kUnsupportedOperator, "outputs 3 and 4 of `BatchNormalization` before version 14 are not supported");
-  return hide_unwanted(node, build.add(op_batch_norm, attributes, node.inputs, outputs));
+  Values made = hide_unwanted(node, build.add(op_batch_norm, attributes, node.inputs, std::min(outputs, 3)));
+  if (outputs > 3) {
+    // Outputs 3 and 4 of those versions, saved for the gradient: the batch's own mean and variance, which are the
+    // running ones of a normalisation that keeps nothing of the old.
+    attributes.momentum = 0;
+    const Values saved = build.add(op_batch_norm, attributes, node.inputs, 3);
+    made.push_back(saved[1]);
+    if (outputs > 4) made.push_back(saved[2]);
+  }
+  return made;
 }
 
 Values instance_norm(const SourceNode& node, Builder& build) {

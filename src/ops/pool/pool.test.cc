@@ -25,6 +25,7 @@ TEST(Pool, Windows) {
     check(pool(op, {{"kernel", List{3, 3}}, {"strides", List{2, 2}}, {"pads", List{0, 0, 1, 1}}, {"ceil_mode", true}},
                {1, 3, 6, 7}, kernel));
     check(pool(op, {{"kernel", List{3}}, {"dilations", List{2}}}, {1, 3, 12}, kernel));
+    check(pool(op, {{"kernel", List{9, 3}}, {"strides", List{9, 3}}, {"ceil_mode", true}}, {1, 3, 2, 5}, kernel));
     check(pool(op, {{"kernel", List{2, 2, 2}}, {"auto_pad", "same_lower"}}, {1, 2, 4, 3, 5}, kernel));
   }
 }
@@ -44,6 +45,18 @@ TEST(AveragePool, PaddingCounts) {
          .attributes = {{"kernel", List{2}}, {"pads", List{1, 0}}},
          .inputs = {list({1, 1, 2}, {4, 8})},
          .expect = {{.numbers = {4, 6}}}});
+}
+
+TEST(Pool, WindowLargerThanThePicture) {
+  // Rounded up there is one window, which reaches beyond the end; the mean is over what it sees.
+  check({.op = "average_pool",
+         .attributes = {{"kernel", List{5}}, {"strides", List{5}}, {"ceil_mode", true}},
+         .inputs = {list({1, 1, 2}, {4, 8})},
+         .expect = {{.numbers = {6}}}});
+  const std::vector<Attribute> beyond = {{"kernel", List{5}}, {"strides", List{3}}, {"ceil_mode", true}};
+  check_error({.op = "max_pool", .attributes = beyond, .inputs = {list({1, 1, 2}, {4, 8})}}, Code::kBadShape);
+  check_error({.op = "max_pool", .attributes = {{"kernel", List{5}}}, .inputs = {list({1, 1, 2}, {4, 8})}},
+              Code::kBadShape);
 }
 
 TEST(MaxPool, IndicesAndBytes) {

@@ -1,0 +1,144 @@
+"""Exports architectures with torch, runs them by Mica, and compares.
+
+    run.py --python VENV/bin/python --mica build/mica --cache FOLDER [--kinds script,dynamo-open] [--only PART ...]
+
+--python has torch, torchvision, timm, transformers, onnx and onnxruntime; this script needs numpy alone. Exports are
+kept in --cache and made once; a second run exports only what is missing. Results go to CACHE/results.json. What torch
+cannot export, or exports wrongly, is set apart: counted as skipped, with what was said.
+"""
+
+import argparse
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from architectures import load
+from compare import run_folder
+
+KINDS = ("script", "dynamo", "script-open", "dynamo-open")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Worker:
+    """The process that exports; ended and started again when a task takes too long or kills it."""
+
+    def __init__(self, python):
+        self.python, self.process = python, None
+
+    def ask(self, task, seconds):
+        if self.process is None or self.process.poll() is not None:
+            environment = dict(os.environ, OMP_NUM_THREADS="1")
+            self.process = subprocess.Popen(
+                [self.python, os.path.join(HERE, "worker.py")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                env=environment,
+            )
+        self.process.stdin.write(json.dumps(task) + "\n")
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        line = self.process.stdout.readline() if ready else ""
+        if line:
+            return json.loads(line)
+        self.close()
+        return {"state": "apart", "detail": "the exporter died" if ready else f"no export in {seconds} s"}
+
+    def close(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def export(worker, architecture, kind, folder, seconds):
+    """The record of an export, from the cache when it was made before."""
+    record = os.path.join(folder, "export.json")
+    if os.path.exists(record):
+        with open(record) as file:
+            return json.load(file)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    result = worker.ask({"name": architecture.name, "kind": kind, "folder": folder}, seconds)
+    if result["state"] != "exported":
+        for name in os.listdir(folder):
+            os.remove(os.path.join(folder, name))
+    with open(record, "w") as file:
+        json.dump(result, file)
+    return result
+
+
+def judge(python, folder):
+    """What a second engine finds wrong with the export: where both differ from torch, the export is at fault."""
+    command = [python, os.path.join(HERE, "judge.py"), folder]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=120).stdout.strip()
+    except subprocess.TimeoutExpired:
+        return ""
+
+
+def chosen(options):
+    for kind in options.kinds.split(","):
+        for name, architecture in load().items():
+            if options.only and not any(part in name or part == architecture.family for part in options.only):
+                continue
+            if kind.endswith("-open") and not architecture.vary:
+                continue
+            yield architecture, kind
+
+
+def progress(done, total, passed, failed, started):
+    if not sys.stderr.isatty():
+        return
+    filled = 30 * done // max(total, 1)
+    left = (time.time() - started) / max(done, 1) * (total - done)
+    sys.stderr.write(
+        f"\r[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {passed} passed {failed} failed, {left:.0f} s left "
+    )
+    sys.stderr.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--mica", default="build/mica")
+    parser.add_argument("--cache", required=True)
+    parser.add_argument("--kinds", default="script")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--seconds", type=float, default=120, help="limit of one export and of one run")
+    parser.add_argument("--export-only", action="store_true")
+    options = parser.parse_args()
+    worker, results, started = Worker(options.python), [], time.time()
+    tasks = list(chosen(options))
+    for architecture, kind in tasks:
+        folder = os.path.join(options.cache, f"{architecture.name}.{kind}")
+        record = export(worker, architecture, kind, folder, options.seconds)
+        state, detail = record["state"], record.get("detail", "")
+        if state == "exported" and not options.export_only:
+            detail = run_folder(options.mica, folder, options.seconds)
+            state = "failed" if detail else "passed"
+            if detail and (second := judge(options.python, folder)):
+                state, detail = "apart", f"the export: ONNX Runtime says {second}; Mica says {detail}"
+        results.append(
+            {"name": architecture.name, "family": architecture.family, "kind": kind, "state": state, "detail": detail}
+        )
+        if state != "passed" or not sys.stderr.isatty():
+            print(f"{state:8} {architecture.name:44} {kind:12} {detail}", flush=True)
+        count = {s: sum(r["state"] == s for r in results) for s in ("passed", "failed", "apart")}
+        progress(len(results), len(tasks), count["passed"], count["failed"], started)
+    worker.close()
+    with open(os.path.join(options.cache, "results.json"), "w") as file:
+        json.dump(results, file, indent=1)
+    count = {s: sum(r["state"] == s for r in results) for s in ("passed", "failed", "apart")}
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['apart']} skipped")
+    return 1 if count["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
