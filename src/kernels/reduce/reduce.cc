@@ -45,4 +45,9 @@ void prepare_softmax(SoftmaxArgs& args) {
   args.tasks = args.n == 0 ? 0 : up(rows, args.row_block) * args.lane_blocks;
 }
 
+void prepare_arg(ArgArgs& args) {
+  args.lane_blocks = up(args.lanes, kLaneBlock);
+  args.tasks = product(args.outer, args.outer_loops) * args.lane_blocks;
+}
+
 }  // namespace mica

@@ -42,9 +42,21 @@ struct SoftmaxArgs {
 };
 void prepare_softmax(SoftmaxArgs& args);
 
+// Where along an axis the largest (or smallest) element stands; NaN is found first.
+struct ArgArgs {
+  bool smallest = false, last = false;  // of equal elements the last one
+  int outer_loops = 0;
+  int64_t outer[kMaxReduceLoops] = {}, in_outer[kMaxReduceLoops] = {}, out_outer[kMaxReduceLoops] = {};
+  int64_t n = 1, in_stride = 1;     // along the axis; n is 1 to 2^31 - 1
+  int64_t lanes = 1, out_lane = 1;  // neighbours across the axis, and their stride in the output
+  int64_t lane_blocks = 1, tasks = 0;
+};
+void prepare_arg(ArgArgs& args);
+
 struct ReduceKernels {
   void (*reduce)(const ReduceArgs& args, const float* in, float* out, int64_t begin, int64_t end);
   void (*softmax)(const SoftmaxArgs& args, const float* in, float* out, int64_t begin, int64_t end);
+  void (*arg)(const ArgArgs& args, const float* in, int64_t* out, int64_t begin, int64_t end);
 };
 const ReduceKernels& reduce_kernels(Isa isa);
 

@@ -193,9 +193,88 @@ void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin
   }
 }
 
+// Whether y takes the leader's place, when it stands behind it.
+template <bool kLast>
+MICA_INLINE Mask leads(F32 y, F32 leader) {
+  if constexpr (kLast) return mask_or(ge(y, leader), is_nan(y));
+  return mask_or(gt(y, leader), mask_and(is_nan(y), mask_not(is_nan(leader))));
+}
+// The same for any two places.
+bool leads(float y, int32_t y_at, float leader, int32_t leader_at, bool last) {
+  const bool y_nan = y != y, leader_nan = leader != leader;
+  if (y_nan != leader_nan) return y_nan;
+  if (y_nan || y == leader) return last ? y_at > leader_at : y_at < leader_at;
+  return y > leader;
+}
+
+template <bool kLast>
+void arg_lanes(const ArgArgs& args, F32 sign, const float* x, int64_t* out, int width) {
+  F32 leader = bit_xor(load_some(x, width), sign);
+  I32 place = zero_i32();
+  for (int64_t i = 1; i < args.n; ++i) {
+    const F32 y = bit_xor(load_some(x + i * args.in_stride, width), sign);
+    const Mask wins = leads<kLast>(y, leader);
+    leader = select(wins, y, leader);
+    place = select(wins, set1(static_cast<int32_t>(i)), place);
+  }
+  int32_t lane[kLanes];
+  store(lane, place);
+  for (int i = 0; i < width; ++i) out[i * args.out_lane] = lane[i];
+}
+
+// A row of neighbours: each lane finds its own leader, and they meet at the end.
+template <bool kLast>
+int64_t arg_row(const ArgArgs& args, F32 sign, const float* x) {
+  const int first = static_cast<int>(least(kLanes, args.n));
+  F32 leader = bit_xor(load_some(x, first), sign);
+  I32 place = iota(), at = place;
+  int64_t i = kLanes;
+  for (; i + kLanes <= args.n; i += kLanes) {
+    at = add(at, set1(static_cast<int32_t>(kLanes)));
+    const F32 y = bit_xor(load(x + i), sign);
+    const Mask wins = leads<kLast>(y, leader);
+    leader = select(wins, y, leader);
+    place = select(wins, at, place);
+  }
+  float values[2 * kLanes];
+  int32_t places[2 * kLanes];
+  store(values, leader);
+  store(places, place);
+  int count = first;
+  for (; i < args.n; ++i, ++count) {
+    values[count] = args.smallest ? -x[i] : x[i];
+    places[count] = static_cast<int32_t>(i);
+  }
+  int best = 0;
+  for (int k = 1; k < count; ++k)
+    if (leads(values[k], places[k], values[best], places[best], kLast)) best = k;
+  return places[best];
+}
+
+template <bool kLast>
+void arg_tasks(const ArgArgs& args, const float* in, int64_t* out, int64_t begin, int64_t end) {
+  const F32 sign = set1(args.smallest ? -0.0f : 0.0f);
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t row = task / args.lane_blocks, lane = task % args.lane_blocks * kLaneBlock;
+    const float* from = in + offset_of(row, args.outer, args.in_outer, args.outer_loops) + lane;
+    int64_t* to = out + offset_of(row, args.outer, args.out_outer, args.outer_loops) + lane * args.out_lane;
+    if (args.lanes == 1 && args.in_stride == 1) {
+      *to = arg_row<kLast>(args, sign, from);
+      continue;
+    }
+    const int64_t lanes = least(kLaneBlock, args.lanes - lane);
+    for (int64_t v = 0; v < lanes; v += kLanes)
+      arg_lanes<kLast>(args, sign, from + v, to + v * args.out_lane, static_cast<int>(least(kLanes, lanes - v)));
+  }
+}
+
+void arg(const ArgArgs& args, const float* in, int64_t* out, int64_t begin, int64_t end) {
+  args.last ? arg_tasks<true>(args, in, out, begin, end) : arg_tasks<false>(args, in, out, begin, end);
+}
+
 }  // namespace
 
 extern const ReduceKernels reduce_kernels;
-const ReduceKernels reduce_kernels = {.reduce = reduce, .softmax = softmax};
+const ReduceKernels reduce_kernels = {.reduce = reduce, .softmax = softmax, .arg = arg};
 
 }  // namespace mica::MICA_ISA

@@ -120,10 +120,15 @@ TEST(ArgReduce, TiesAndNan) {
          .attributes = {{"smallest", true}},
          .inputs = {list({3}, {200, 100, 250}, DType::kU8)},
          .expect = {{.numbers = {1}}}});
-  for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{{1}, {3, 67}, {67, 3}, {2, 21, 5}, {2, 5, 40}})
+  for (std::vector<int64_t> dims :
+       std::vector<std::vector<int64_t>>{{1}, {3, 67}, {67, 3}, {2, 21, 5}, {2, 5, 40}, {2, 1031}, {3, 4, 5, 6}})
     for (int axis = 0; axis < static_cast<int>(dims.size()); ++axis)
       for (bool last : {false, true})
-        check({.op = "arg_reduce", .attributes = {{"axis", axis}, {"last", last}}, .inputs = {uniform(dims, 0, 9, 1)}});
+        for (const Spec& x : {uniform(dims, 0, 9, 1), special(dims, 2)})
+          check({.op = "arg_reduce",
+                 .attributes = {{"axis", axis}, {"last", last}, {"smallest", axis == 1}, {"keep_dims", axis > 0}},
+                 .inputs = {x},
+                 .expect_kernel = "arg_reduce_f32"});
   check_error({.op = "arg_reduce", .inputs = {uniform({0, 3})}}, Code::kBadShape);
 }
 
