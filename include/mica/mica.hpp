@@ -179,6 +179,7 @@ class Session {
   }
   Status set_input_list(size_t index, const std::vector<Tensor>& items) {
     std::vector<mica_tensor> raw;
+    raw.reserve(items.size());
     for (const Tensor& item : items) raw.push_back(item.raw());
     return mica_session_set_input_list(session_, index, raw.data(), raw.size());
   }

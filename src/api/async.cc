@@ -1,5 +1,6 @@
 // Asynchronous runs.
 #include <new>
+#include <utility>
 
 #include "api/session_handle.h"
 #include "base/os.h"
@@ -65,7 +66,7 @@ void Worker::loop() {
     working_ = true;
     pthread_mutex_unlock(&mutex_);
     Status status = run_now(session_, job.deadline_ns);
-    if (job.done) job.done(job.user, give(std::move(status)));
+    if (job.done) job.done(job.user, give(std::exchange(status, Status())));
     pthread_mutex_lock(&mutex_);
     if (!job.done) result_ = std::move(status);
     working_ = false;

@@ -59,7 +59,8 @@ std::string SourceNode::text(std::string_view key, std::string_view otherwise) c
 
 std::vector<int64_t> SourceNode::ints(std::string_view key, std::vector<int64_t> otherwise) const {
   const SourceAttribute* a = find(key);
-  return a ? checked(*a, key, AttrKind::kInts).ints : otherwise;
+  if (!a) return otherwise;
+  return checked(*a, key, AttrKind::kInts).ints;
 }
 
 Ints SourceNode::int_list(std::string_view key, Ints otherwise) const {

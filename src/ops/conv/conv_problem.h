@@ -1,15 +1,20 @@
 // From a convolution's operands to the numbers that its kernels want; bind and the packing for files share it.
 #pragma once
-#include "kernels/conv/conv.h"
+#include <type_traits>
+
+#include "kernels/conv/transpose.h"
 #include "kernels/pack/form.h"
 #include "ops/conv/conv.h"
 #include "types/packing.h"
 
 namespace mica::conv {
 
-// Sizes and window of a 1- to 3-dimensional convolution (fewer axes become outer ones of extent 1); views stay empty.
-// False for more axes.
-inline bool kernel_problem(const Sizes& s, ConvProblem& p) {
+// Sizes and window of a 1- to 3-dimensional convolution or, from TransposeSizes, of a transposed one (fewer axes become
+// outer ones of extent 1); views stay empty. The window stands on the input, or on the transposed one's output. False
+// for more axes.
+template <class Problem, class AnySizes>
+bool kernel_problem(const AnySizes& s, Problem& p) {
+  constexpr bool kTransposed = std::is_same_v<Problem, ConvTransposeProblem>;
   const int spatial = s.window.spatial;
   if (spatial > 3) return false;
   p = {};
@@ -20,8 +25,8 @@ inline bool kernel_problem(const Sizes& s, ConvProblem& p) {
   for (int i = 0; i < spatial; ++i) {
     const int to = 3 - spatial + i;
     const auto from = static_cast<size_t>(i);
-    p.in[to] = s.window.in[from];
-    p.out[to] = s.window.out[from];
+    p.in[to] = kTransposed ? s.window.out[from] : s.window.in[from];
+    p.out[to] = kTransposed ? s.window.in[from] : s.window.out[from];
     p.kernel[to] = s.window.kernel[from];
     p.stride[to] = s.window.stride[from];
     p.dilation[to] = s.window.dilation[from];

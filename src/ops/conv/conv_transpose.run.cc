@@ -2,6 +2,7 @@
 #include "kernels/conv/transpose.h"
 
 #include "kernels/pack/pack.h"
+#include "ops/conv/conv_problem.h"
 #include "ops/conv/conv_step.h"
 #include "ops/conv/conv_transpose_sizes.h"
 #include "step/gemm_epilogue.h"
@@ -44,26 +45,6 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
 void pack(const TensorView& plain, void* to, const void* context) {
   pack_conv_transpose(*static_cast<const ConvTransposeProblem*>(context), plain.as<const float>(),
                       static_cast<float*>(to));
-}
-
-bool problem_of(const conv::TransposeSizes& s, ConvTransposeProblem& p) {
-  const int spatial = s.window.spatial;
-  if (spatial > 3) return false;
-  p.images = s.batch;
-  p.groups = s.groups;
-  p.in_channels = s.groups * s.group_in;
-  p.out_channels = s.groups * s.group_out;
-  for (int i = 0; i < spatial; ++i) {
-    const int to = 3 - spatial + i;
-    const auto from = static_cast<size_t>(i);
-    p.in[to] = s.window.out[from];
-    p.out[to] = s.window.in[from];
-    p.kernel[to] = s.window.kernel[from];
-    p.stride[to] = s.window.stride[from];
-    p.dilation[to] = s.window.dilation[from];
-    p.pad[to] = s.window.pad_begin[from];
-  }
-  return true;
 }
 
 // The post-ops; a residual is taken when it has channels innermost, as the output then has.
@@ -131,7 +112,7 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY(const conv::TransposeSizes sizes, conv::transpose_sizes(scope.attributes<ConvTranspose>(), x.view, w.view));
   MICA_TRY(ConvTransposeProblem * p, scope.arguments<ConvTransposeProblem>());
   constexpr int64_t kMostPhases = 256;
-  if (!problem_of(sizes, *p) || !within_key(*p) || conv_phase_count(*p) > kMostPhases) return false;
+  if (!conv::kernel_problem(sizes, *p) || !within_key(*p) || conv_phase_count(*p) > kMostPhases) return false;
   const int y = static_cast<int>(scope.inputs.size());
   MICA_TRY(const ImageOperand to, write_channels_last(scope, y, out));
   if (to.operand < 0) return false;

@@ -1,5 +1,6 @@
 // Attributes and shapes of the operators that draw random tensors.
 #pragma once
+#include "ops/random/mersenne.h"
 #include "types/infer.h"
 
 namespace mica {
@@ -45,6 +46,16 @@ inline Status infer_distribution(InferScope& scope) {
 inline Status allocate_distribution(RunScope& scope) {
   const auto& a = scope.attributes<Distribution>();
   return scope.allocate_output(0, scope.has(0) ? scope.in(0).shape() : a.dims.span());
+}
+
+// The reference of an operator over Distribution: draw(generator) is each element.
+template <class Draw>
+Status draw_all(RunScope& scope, Draw&& draw) {
+  MICA_TRY_STATUS(allocate_distribution(scope));
+  Mersenne generator(static_cast<uint64_t>(scope.attributes<Distribution>().seed));
+  const Elements out(scope.out(0));
+  for (int64_t i = 0, n = scope.out(0).count(); i < n; ++i) out.set_number(i, draw(generator));
+  return {};
 }
 
 }  // namespace random

@@ -1,18 +1,13 @@
 #include "ops/random/distribution.h"
-#include "ops/random/mersenne.h"
 
 namespace mica {
 namespace {
 
 Status reference(RunScope& scope) {
-  MICA_TRY_STATUS(random::allocate_distribution(scope));
   const auto& a = scope.attributes<Distribution>();
-  random::Mersenne generator(static_cast<uint64_t>(a.seed));
-  const Elements out(scope.out(0));
-  for (int64_t i = 0, n = scope.out(0).count(); i < n; ++i)
-    out.set_number(i, static_cast<double>(a.first) +
-                          (static_cast<double>(a.second) - static_cast<double>(a.first)) * generator.uniform());
-  return {};
+  const double first = static_cast<double>(a.first), second = static_cast<double>(a.second);
+  return random::draw_all(scope,
+                          [&](random::Mersenne& generator) { return first + (second - first) * generator.uniform(); });
 }
 
 }  // namespace

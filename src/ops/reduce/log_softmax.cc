@@ -7,17 +7,10 @@ namespace {
 
 Status reference(RunScope& scope) {
   return reduce::for_each_row(scope, [](int64_t n, auto load, auto store) {
-    double largest = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < n; ++i) largest = std::fmax(largest, load(i));
-    for (int64_t i = 0; i < n; ++i) sum += std::exp(load(i) - largest);
-    const double log_sum = std::log(sum);
-    for (int64_t i = 0; i < n; ++i) store(i, load(i) - largest - log_sum);
+    const reduce::SoftmaxSum s = reduce::softmax_sum(n, load);
+    const double log_sum = std::log(s.sum);
+    for (int64_t i = 0; i < n; ++i) store(i, load(i) - s.largest - log_sum);
   });
-}
-
-int64_t flops(const CostScope& scope) {
-  auto n = element_count(scope.inputs[0].shape);
-  return n.ok() ? 4 * *n : 0;
 }
 
 }  // namespace
@@ -27,7 +20,7 @@ MICA_OP(log_softmax) = {.name = "log_softmax",
                         .attributes = attr_class<Softmax>(),
                         .infer = reduce::infer_softmax,
                         .reference = reference,
-                        .flops = flops,
+                        .flops = reduce::softmax_flops,
                         .in_place = true};
 
 }  // namespace mica

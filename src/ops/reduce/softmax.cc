@@ -9,16 +9,9 @@ namespace {
 
 Status reference(RunScope& scope) {
   return reduce::for_each_row(scope, [](int64_t n, auto load, auto store) {
-    double largest = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < n; ++i) largest = std::fmax(largest, load(i));
-    for (int64_t i = 0; i < n; ++i) sum += std::exp(load(i) - largest);
-    for (int64_t i = 0; i < n; ++i) store(i, std::exp(load(i) - largest) / sum);
+    const reduce::SoftmaxSum s = reduce::softmax_sum(n, load);
+    for (int64_t i = 0; i < n; ++i) store(i, std::exp(load(i) - s.largest) / s.sum);
   });
-}
-
-int64_t flops(const CostScope& scope) {
-  auto n = element_count(scope.inputs[0].shape);
-  return n.ok() ? 4 * *n : 0;
 }
 
 }  // namespace
@@ -28,7 +21,7 @@ MICA_OP(softmax) = {.name = "softmax",
                     .attributes = attr_class<Softmax>(),
                     .infer = reduce::infer_softmax,
                     .reference = reference,
-                    .flops = flops,
+                    .flops = reduce::softmax_flops,
                     .in_place = true};
 
 }  // namespace mica

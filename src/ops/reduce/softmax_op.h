@@ -1,5 +1,7 @@
 // What softmax, log_softmax and hardmax share: types, and walking the groups of elements that are normalised together.
 #pragma once
+#include <cmath>
+
 #include "ops/reduce/axes.h"
 #include "ops/reduce/softmax.h"
 
@@ -22,6 +24,24 @@ inline Status infer_softmax(InferScope& scope) {
     if (!axes.ok()) return axes.take_error();
   }
   return infer_same(scope);
+}
+
+inline int64_t softmax_flops(const CostScope& scope) {
+  auto n = element_count(scope.inputs[0].shape);
+  return n.ok() ? 4 * *n : 0;
+}
+
+// What a group's elements are shifted by, so that no exponential overflows, and the sum of those; loads as in
+// `for_each_row`.
+struct SoftmaxSum {
+  double largest = -INFINITY, sum = 0;
+};
+template <class Load>
+SoftmaxSum softmax_sum(int64_t n, Load&& load) {
+  SoftmaxSum s;
+  for (int64_t i = 0; i < n; ++i) s.largest = std::fmax(s.largest, load(i));
+  for (int64_t i = 0; i < n; ++i) s.sum += std::exp(load(i) - s.largest);
+  return s;
 }
 
 // Calls row(n, load(i), store(i, number)) for each group.
