@@ -91,6 +91,12 @@ fuzz() {
   build-asan-ubsan/tests/mutate --save build-ci/found "$@" "${seeds[@]}"
 }
 
+# Whole runs of a small convolutional network under the thread sanitizer, behind the unit tests.
+races_in_a_model() {
+  cmake --build build-tsan --target mica
+  tests/threads --mica build-tsan/mica --threads 1,3 --only onnx/mnist-8/
+}
+
 # The numbers that outlive the run: stdout of `figures` is JSON.
 figures() {
   python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'
