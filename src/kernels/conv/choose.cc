@@ -30,8 +30,8 @@ int64_t taps_of(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] * p.ker
 bool all_are(const int64_t (&v)[3], int64_t x) { return v[0] == x && v[1] == x && v[2] == x; }
 
 double flops_of(const ConvProblem& p) {
-  return 2.0 * static_cast<double>(out_pixels(p)) * static_cast<double>(p.out_channels) *
-         static_cast<double>(taps_of(p) * p.in_channels / p.groups);
+  const int64_t products = p.in_channels / p.groups * taps_of(p);  // for one output
+  return 2.0 * static_cast<double>(out_pixels(p)) * static_cast<double>(p.out_channels) * static_cast<double>(products);
 }
 
 int64_t wanted_tasks(const ConvProblem& p, const GemmLimits& limits) {
