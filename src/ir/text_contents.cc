@@ -303,6 +303,7 @@ ConstantPtr LineReader::list(DType dtype, std::span<const int64_t> dims, int64_t
   expect("}");
   if (dtype != DType::kString) return Constant::own(std::move(tensor));
   std::vector<StringRef> refs;
+  refs.reserve(texts.size());
   for (const std::string& text : texts) refs.push_back({text.data(), static_cast<int64_t>(text.size())});
   return Constant::make(dtype, dims, refs.data());
 }
