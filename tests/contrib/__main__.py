@@ -1,11 +1,13 @@
-"""Random models of the operators beyond the standard's (com.microsoft, ai.onnx.ml), answered by mica and by ONNX Runtime, and compared.
+"""Random models of com.microsoft and ai.onnx.ml: the answers of mica and of ONNX Runtime are compared.
+
 Where its own processor code lacks an operator, ONNX Runtime runs the operator's definition in others.
 
     python tests/contrib --mica build/mica [--only TEXT] [--seed N] [--count N] [--keep FOLDER]
 
-Prints each failure and ends with `N passed, N failed, N skipped`. Skipped are the cases that ONNX Runtime itself refuses; without onnx
-and onnxruntime (./setup --dev installs them) everything is. --keep leaves the failing models there.
+Prints each failure and ends with `N passed, N failed, N skipped`. Skipped are the cases that ONNX Runtime itself
+refuses; without onnx and onnxruntime (./setup --dev installs them) everything is. --keep leaves failing models there.
 """
+
 import argparse
 import collections
 import os
@@ -52,7 +54,9 @@ def difference(case, name, want, got):
         off = np.abs(want.astype(np.int64) - got.astype(np.int64))
         # Values between two steps are rare: more of them than one in twenty (and two) is an error of another kind.
         many = np.count_nonzero(off) > max(2, want.size // 20) and case.steps < 2
-        return f"{np.count_nonzero(off)} of {want.size} differ, by {off.max()}" if off.max() > case.steps or many else ""
+        return (
+            f"{np.count_nonzero(off)} of {want.size} differ, by {off.max()}" if off.max() > case.steps or many else ""
+        )
     want, got = want.astype(np.float64), got.astype(np.float64)
     if not np.array_equal(np.isnan(want), np.isnan(got)):
         return "NaN in other places"
@@ -106,6 +110,7 @@ def main():
     for module in MODULES:
         __import__(module)
     import cases
+
     total, skipped = collections.Counter(), collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         for op, count, make in cases.GENERATORS:

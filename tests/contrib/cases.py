@@ -1,4 +1,5 @@
 """What the case files share: a Case is one small model with its inputs, made from a seed."""
+
 import functools
 
 import numpy as np
@@ -8,13 +9,17 @@ from onnx import TensorProto, helper, numpy_helper
 MICROSOFT, ML = "com.microsoft", "ai.onnx.ml"
 GENERATORS = []
 
-# Of what a case's outputs may differ by, relative to max|reference| of each output: sums of a few hundred products in single precision, in
-# another order. Where a value is rounded to 16-bit floats on the way, 2^-10 for each.
+# What a case's outputs may differ by, relative to max|reference| of each output: sums of a few hundred products in
+# single precision, in another order; 2^-10 for each rounding to 16-bit floats on the way.
 FLOAT, HALF = 2e-5, 4e-3
 
 
 class Case:
-    """A model under construction. `steps`: what integer outputs may differ by, where a value stands between two that round apart."""
+    """A model under construction.
+
+    `steps`: what integer outputs may differ by, where a value stands between two that round apart. `mask`: by the name
+    of an output, which of its elements have a meaning. `dynamic`: the sizes of the inputs are symbols.
+    """
 
     def __init__(self, rng, opset=17, ml=3):
         self.rng, self.nodes, self.feeds, self.constants, self.outputs = rng, [], {}, [], []
@@ -71,17 +76,25 @@ class Case:
 
     def model(self, nodes=None):
         """With the operator, or with other nodes in its place."""
+
         def info(name, array):
             kind = helper.np_dtype_to_tensor_dtype(array.dtype) if array.dtype.kind not in "OU" else TensorProto.STRING
             dims = [f"{name}_{i}" for i in range(array.ndim)] if self.dynamic else array.shape
             return helper.make_tensor_value_info(name, kind, dims)
-        graph = helper.make_graph(nodes or self.nodes, "case", [info(n, a) for n, a in self.feeds.items()],
-                                  [onnx.ValueInfoProto(name=n) for n in self.outputs], self.constants)
+
+        graph = helper.make_graph(
+            nodes or self.nodes,
+            "case",
+            [info(n, a) for n, a in self.feeds.items()],
+            [onnx.ValueInfoProto(name=n) for n in self.outputs],
+            self.constants,
+        )
         return helper.make_model(graph, opset_imports=self.opsets, ir_version=10)
 
 
 def generator(op, count=6, **options):
     """Makes `count` cases of operator `op` by the function, which fills in a Case."""
+
     def wrap(function):
         @functools.wraps(function)
         def make(seed):
@@ -89,6 +102,8 @@ def generator(op, count=6, **options):
             function(case)
             case.prune()
             return case
+
         GENERATORS.append((op, count, make))
         return function
+
     return wrap

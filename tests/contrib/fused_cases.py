@@ -1,13 +1,26 @@
 """Operators fused by an optimiser: a standard operator with an activation, a bias, a transpose."""
+
 import numpy as np
 
 from cases import MICROSOFT, generator
 
-ACTIVATIONS = (("Relu", None), ("Sigmoid", None), ("Tanh", None), ("LeakyRelu", [0.2]), ("Clip", [-0.3, 0.6]), ("HardSigmoid", [0.3, 0.4]))
+ACTIVATIONS = (
+    ("Relu", None),
+    ("Sigmoid", None),
+    ("Tanh", None),
+    ("LeakyRelu", [0.2]),
+    ("Clip", [-0.3, 0.6]),
+    ("HardSigmoid", [0.3, 0.4]),
+)
 
 
 def conv_attributes(c, kernel):
-    return dict(kernel_shape=list(kernel), pads=c.pick(None, [1, 0, 1, 1]), strides=c.pick(None, [2, 1]), dilations=c.pick(None, [1, 2]))
+    return dict(
+        kernel_shape=list(kernel),
+        pads=c.pick(None, [1, 0, 1, 1]),
+        strides=c.pick(None, [2, 1]),
+        dilations=c.pick(None, [1, 2]),
+    )
 
 
 @generator("FusedConv", 12)
@@ -39,32 +52,39 @@ def fused_gemm(c):
     inputs = [c.input("a", c.floats(*((7, 5) if a else (5, 7)))), c.either("b", c.floats(*((3, 7) if b else (7, 3))))]
     if c.pick(0, 1):
         inputs.append(c.either("c", c.floats(*c.pick((3,), (5, 3), (5, 1), (1,)))))
-    c.node("FusedGemm", inputs, ["y"], transA=a, transB=b, alpha=c.pick(None, 0.5), beta=c.pick(None, 2.0), activation=name, **extra)
+    c.node(
+        "FusedGemm",
+        inputs,
+        ["y"],
+        transA=a,
+        transB=b,
+        alpha=c.pick(None, 0.5),
+        beta=c.pick(None, 2.0),
+        activation=name,
+        **extra
+    )
     c.output("y")
 
 
-def matmul_operand(c, name, batch, rows, columns, flip, flip_batch):
-    """Batches [b0, b1] and a matrix; flip_batch: the row axis stands before the batches."""
-    shape = [*batch, columns, rows] if flip else [*batch, rows, columns]
+def matmul_operand(c, name, shape, flip, flip_batch):
+    """A matrix behind batches. `flip`: transposed; `flip_batch`: the axis of rows stands before the batches."""
+    shape = [*shape[:-2], shape[-1], shape[-2]] if flip else list(shape)
     if flip_batch:
-        shape = [shape[-2], *batch, shape[-1]]
+        shape = [shape[-2], *shape[:-2], shape[-1]]
     return c.either(name, c.floats(*shape))
-
-
-def fused_product(c, op, **extra):
-    batch = c.pick((), (3,), (2, 3))
-    flips = [c.pick(0, 1) for _ in range(4)]
-    if not batch:
-        flips[2:] = [0, 0]
-    a = matmul_operand(c, "a", batch, 4, 5, flips[0], flips[2])
-    b = matmul_operand(c, "b", batch, 5, 6, flips[1], flips[3])
-    c.node(op, [a, b], ["y"], transA=flips[0], transB=flips[1], transBatchA=flips[2], transBatchB=flips[3], alpha=c.pick(None, 0.25), **extra)
-    c.output("y")
 
 
 @generator("FusedMatMul", 16)
 def fused_matmul(c):
-    fused_product(c, "FusedMatMul")
+    batch = c.pick((), (3,), (2, 3))
+    flips = [c.pick(0, 1) for _ in range(4)]
+    if not batch:
+        flips[2:] = [0, 0]
+    a = matmul_operand(c, "a", (*batch, 4, 5), flips[0], flips[2])
+    b = matmul_operand(c, "b", (*batch, 5, 6), flips[1], flips[3])
+    names = ("transA", "transB", "transBatchA", "transBatchB")
+    c.node("FusedMatMul", [a, b], ["y"], alpha=c.pick(None, 0.25), **dict(zip(names, flips)))
+    c.output("y")
 
 
 @generator("FusedMatMulActivation", 4)
@@ -80,8 +100,14 @@ def fused_matmul_activation(c):
 @generator("TransposeMatMul", 4)
 def transpose_matmul(c):
     a, b = c.pick(0, 1), c.pick(0, 1)
-    c.node("TransposeMatMul", [c.input("a", c.floats(2, *((5, 4) if a else (4, 5)))), c.input("b", c.floats(2, *((6, 5) if b else (5, 6))))],
-           ["y"], transA=a, transB=b, alpha=c.pick(None, 2.0))
+    c.node(
+        "TransposeMatMul",
+        [c.input("a", c.floats(2, *((5, 4) if a else (4, 5)))), c.input("b", c.floats(2, *((6, 5) if b else (5, 6))))],
+        ["y"],
+        transA=a,
+        transB=b,
+        alpha=c.pick(None, 2.0),
+    )
     c.output("y")
 
 
@@ -115,7 +141,13 @@ def quick_gelu(c):
 def bias_softmax(c):
     inner = c.pick(0, 1)
     bias = c.floats(2, 1, 1, 5) if inner else c.floats(1, 1, 4, 5)
-    c.node("BiasSoftmax", [c.input("x", c.floats(2, 3, 4, 5, low=-3, high=3)), c.input("b", bias)], ["y"], axis=3, is_inner_broadcast=inner)
+    c.node(
+        "BiasSoftmax",
+        [c.input("x", c.floats(2, 3, 4, 5, low=-3, high=3)), c.input("b", bias)],
+        ["y"],
+        axis=3,
+        is_inner_broadcast=inner,
+    )
     c.means("Add", ["x", "b"], ["sum"])
     c.means("Softmax", ["sum"], ["y"], axis=3)
     c.output("y")
@@ -142,11 +174,18 @@ def inverse(c):
 
 @generator("ExpandDims", 4)
 def expand_dims(c):
-    c.node("ExpandDims", [c.input("x", c.floats(2, 3)), c.constant("axis", np.array(c.pick(0, 1, 2, -1), np.int32))], ["y"])
+    c.node(
+        "ExpandDims", [c.input("x", c.floats(2, 3)), c.constant("axis", np.array(c.pick(0, 1, 2, -1), np.int32))], ["y"]
+    )
     c.output("y")
 
 
 @generator("Trilu", 4)
 def trilu(c):
-    c.node("Trilu", [c.input("x", c.floats(2, 4, 5)), c.constant("k", np.array(c.pick(-1, 0, 2), np.int64))], ["y"], upper=c.pick(0, 1))
+    c.node(
+        "Trilu",
+        [c.input("x", c.floats(2, 4, 5)), c.constant("k", np.array(c.pick(-1, 0, 2), np.int64))],
+        ["y"],
+        upper=c.pick(0, 1),
+    )
     c.output("y")

@@ -1,4 +1,5 @@
 """Normalisations with what an optimiser fuses to them."""
+
 import numpy as np
 
 from cases import HALF, generator
@@ -12,7 +13,9 @@ def width_of(c):
 def layer_norm(c):
     """The spelling of domain ai.onnx, version 1, that an optimiser writes whatever the opset."""
     width = width_of(c)
-    inputs = [c.input("x", c.floats(2, 3, width)), c.either("g", c.floats(width))] + c.pick([], [c.either("b", c.floats(width))])
+    inputs = [c.input("x", c.floats(2, 3, width)), c.either("g", c.floats(width))] + c.pick(
+        [], [c.either("b", c.floats(width))]
+    )
     c.node("LayerNormalization", inputs, ["y"], domain="", axis=-1, epsilon=c.pick(None, 1e-3))
     c.output("y")
 
@@ -20,15 +23,25 @@ def layer_norm(c):
 @generator("SimplifiedLayerNormalization")
 def simplified(c):
     width = width_of(c)
-    c.node("SimplifiedLayerNormalization", [c.input("x", c.floats(2, 3, width)), c.either("g", c.floats(width))], ["y"], domain="", axis=-1,
-           epsilon=c.pick(None, 1e-3), stash_type=1)
+    c.node(
+        "SimplifiedLayerNormalization",
+        [c.input("x", c.floats(2, 3, width)), c.either("g", c.floats(width))],
+        ["y"],
+        domain="",
+        axis=-1,
+        epsilon=c.pick(None, 1e-3),
+        stash_type=1,
+    )
     c.output("y")
 
 
 def skip_norm(c, op, beta):
     width = width_of(c)
-    inputs = [c.input("x", c.floats(2, 3, width)), c.input("s", c.floats(*c.pick((2, 3, width), (1, 3, width), (3, width)))),
-              c.either("g", c.floats(width))]
+    inputs = [
+        c.input("x", c.floats(2, 3, width)),
+        c.input("s", c.floats(*c.pick((2, 3, width), (1, 3, width), (3, width)))),
+        c.either("g", c.floats(width)),
+    ]
     if beta:
         inputs.append(c.pick("", c.either("b", c.floats(width))))
     if c.pick(0, 1):
@@ -53,9 +66,17 @@ def skip_simplified(c):
 @generator("SkipLayerNormalization", 3)
 def skip_half(c):
     c.tolerance = HALF
-    c.node("SkipLayerNormalization", [c.input("x", c.floats(2, 3, 8, dtype=np.float16)), c.input("s", c.floats(2, 3, 8, dtype=np.float16)),
-                                      c.constant("g", c.floats(8, dtype=np.float16)), c.constant("b", c.floats(8, dtype=np.float16))], ["y"],
-           epsilon=1e-5)
+    c.node(
+        "SkipLayerNormalization",
+        [
+            c.input("x", c.floats(2, 3, 8, dtype=np.float16)),
+            c.input("s", c.floats(2, 3, 8, dtype=np.float16)),
+            c.constant("g", c.floats(8, dtype=np.float16)),
+            c.constant("b", c.floats(8, dtype=np.float16)),
+        ],
+        ["y"],
+        epsilon=1e-5,
+    )
     c.output("y")
 
 
@@ -95,8 +116,15 @@ def grouped(c, x, last, groups, activation):
 def group_norm(c):
     channels, last, groups, activation = 8, c.pick(0, 1), c.pick(1, 2, 8), c.pick(0, 1)
     x = c.input("x", c.floats(*((2, 3, 5, channels) if last else (2, channels, 3, 5))))
-    c.node("GroupNorm", [x, c.constant("g", c.floats(channels)), c.constant("b", c.floats(channels))], ["y"], groups=groups, activation=activation,
-           channels_last=last, epsilon=1e-5)
+    c.node(
+        "GroupNorm",
+        [x, c.constant("g", c.floats(channels)), c.constant("b", c.floats(channels))],
+        ["y"],
+        groups=groups,
+        activation=activation,
+        channels_last=last,
+        epsilon=1e-5,
+    )
     grouped(c, x, last, groups, activation)
     c.output("y")
 
@@ -104,8 +132,12 @@ def group_norm(c):
 @generator("SkipGroupNorm")
 def skip_group_norm(c):
     channels, groups, activation, flat = 8, c.pick(1, 2, 8), c.pick(0, 1), c.pick(0, 1)
-    inputs = [c.input("x", c.floats(2, 3, 5, channels)), c.constant("g", c.floats(channels)), c.constant("b", c.floats(channels)),
-              c.input("s", c.floats(2, channels) if flat else c.floats(2, 3, 5, channels))] + c.pick([], [c.constant("bias", c.floats(channels))])
+    inputs = [
+        c.input("x", c.floats(2, 3, 5, channels)),
+        c.constant("g", c.floats(channels)),
+        c.constant("b", c.floats(channels)),
+        c.input("s", c.floats(2, channels) if flat else c.floats(2, 3, 5, channels)),
+    ] + c.pick([], [c.constant("bias", c.floats(channels))])
     c.node("SkipGroupNorm", inputs, ["y", "sum"], groups=groups, activation=activation, channels_last=1, epsilon=1e-5)
     c.constant("axes", np.array([1, 2]))
     c.means(*(("Unsqueeze", ["s", "axes"]) if flat else ("Identity", ["s"])), ["skip"])
@@ -117,6 +149,10 @@ def skip_group_norm(c):
 
 @generator("BiasAdd", 3)
 def bias_add(c):
-    c.node("BiasAdd", [c.input("x", c.floats(2, 6, 8)), c.constant("b", c.floats(8)), c.input("s", c.floats(2, 6, 8))], ["y"])
+    c.node(
+        "BiasAdd",
+        [c.input("x", c.floats(2, 6, 8)), c.constant("b", c.floats(8)), c.input("s", c.floats(2, 6, 8))],
+        ["y"],
+    )
     c.means("Sum", ["x", "b", "s"], ["y"])
     c.output("y")

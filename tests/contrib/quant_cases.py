@@ -1,4 +1,5 @@
 """Quantized operators, and quantized weights."""
+
 import numpy as np
 from onnx import TensorProto
 
@@ -22,7 +23,15 @@ def quantized(c, name, *shape, dtype=np.uint8):
 def binary(c, op):
     c.steps, dtype = 1, c.pick(np.uint8, np.int8)
     shapes = c.pick(((3, 5), (3, 5)), ((2, 3, 5), (5,)), ((4, 1), (1, 6)), ((7,), ()))
-    c.node(op, [*quantized(c, "a", *shapes[0], dtype=dtype), *quantized(c, "b", *shapes[1], dtype=dtype), *scale_and_zero(c, "y", dtype)], ["y"])
+    c.node(
+        op,
+        [
+            *quantized(c, "a", *shapes[0], dtype=dtype),
+            *quantized(c, "b", *shapes[1], dtype=dtype),
+            *scale_and_zero(c, "y", dtype),
+        ],
+        ["y"],
+    )
     c.output("y")
 
 
@@ -66,16 +75,29 @@ def softmax(c):
 def average_pool(c):
     c.steps, last = 1, c.pick(0, 1)
     shape = (2, 9, 8, 3) if last else (2, 3, 9, 8)
-    c.node("QLinearAveragePool", [*quantized(c, "x", *shape), *scale_and_zero(c, "y")], ["y"], kernel_shape=[3, 2], strides=c.pick(None, [2, 2]),
-           pads=c.pick(None, [1, 0, 1, 1]), count_include_pad=c.pick(0, 1), ceil_mode=c.pick(None, 1), channels_last=last)
+    c.node(
+        "QLinearAveragePool",
+        [*quantized(c, "x", *shape), *scale_and_zero(c, "y")],
+        ["y"],
+        kernel_shape=[3, 2],
+        strides=c.pick(None, [2, 2]),
+        pads=c.pick(None, [1, 0, 1, 1]),
+        count_include_pad=c.pick(0, 1),
+        ceil_mode=c.pick(None, 1),
+        channels_last=last,
+    )
     c.output("y")
 
 
 @generator("QLinearGlobalAveragePool")
 def global_average_pool(c):
     c.steps, last = 1, c.pick(0, 1)
-    c.node("QLinearGlobalAveragePool", [*quantized(c, "x", *((2, 5, 6, 3) if last else (2, 3, 5, 6))), *scale_and_zero(c, "y")], ["y"],
-           channels_last=last)
+    c.node(
+        "QLinearGlobalAveragePool",
+        [*quantized(c, "x", *((2, 5, 6, 3) if last else (2, 3, 5, 6))), *scale_and_zero(c, "y")],
+        ["y"],
+        channels_last=last,
+    )
     c.output("y")
 
 
@@ -95,14 +117,20 @@ def concat(c):
 def where(c):
     c.steps = 1
     condition = c.input("c", c.rng.random((3, 4)) < 0.5)
-    c.node("QLinearWhere", [condition, *quantized(c, "a", 3, 4), *quantized(c, "b", *c.pick((3, 4), (4,))), *scale_and_zero(c, "y")], ["y"])
+    c.node(
+        "QLinearWhere",
+        [condition, *quantized(c, "a", 3, 4), *quantized(c, "b", *c.pick((3, 4), (4,))), *scale_and_zero(c, "y")],
+        ["y"],
+    )
     c.output("y")
 
 
 @generator("QLinearReduceMean", 4)
 def reduce_mean(c):
     c.steps = 1
-    inputs, attributes = [*quantized(c, "x", 2, 3, 4), *scale_and_zero(c, "y")], dict(axes=c.pick([1], [-1], [1, 2]), keepdims=c.pick(0, 1))
+    inputs, attributes = [*quantized(c, "x", 2, 3, 4), *scale_and_zero(c, "y")], dict(
+        axes=c.pick([1], [-1], [1, 2]), keepdims=c.pick(0, 1)
+    )
     c.node("QLinearReduceMean", inputs, ["y"], **attributes)
     c.means("DequantizeLinear", inputs[:3], ["real"])
     c.means("ReduceMean", ["real"], ["mean"], **attributes)
@@ -115,9 +143,14 @@ def gemm(c):
     c.steps, a, b, of_a, of_b = 1, c.pick(0, 1), c.pick(0, 1), c.pick(np.uint8, np.int8), c.pick(np.uint8, np.int8)
     if of_a == np.int8:
         of_b = np.int8
-    weights = c.constant("b", c.ints(*((0, 256) if of_b == np.uint8 else (-128, 128)), *((4, 6) if b else (6, 4)), dtype=of_b))
+    weights = c.constant(
+        "b", c.ints(*((0, 256) if of_b == np.uint8 else (-128, 128)), *((4, 6) if b else (6, 4)), dtype=of_b)
+    )
     if c.pick(0, 1):
-        quant = [c.constant("b_scale", c.floats(4, low=0.01, high=0.05)), c.constant("b_zero", c.ints(*((100, 150) if of_b == np.uint8 else (-20, 20)), 4, dtype=of_b))]
+        quant = [
+            c.constant("b_scale", c.floats(4, low=0.01, high=0.05)),
+            c.constant("b_zero", c.ints(*((100, 150) if of_b == np.uint8 else (-20, 20)), 4, dtype=of_b)),
+        ]
     else:
         quant = scale_and_zero(c, "b", of_b)
     inputs = [*quantized(c, "a", *((6, 5) if a else (5, 6)), dtype=of_a), weights, *quant]
@@ -143,7 +176,13 @@ def dynamic_matmul(c):
     dtype = c.pick(np.uint8, np.int8)
     weights = c.constant("b", c.ints(*((0, 256) if dtype == np.uint8 else (-128, 128)), 6, 4, dtype=dtype))
     scale, zero = weight_scales(c, 4, dtype)
-    inputs = [c.input("a", c.floats(*c.pick((5, 6), (2, 3, 6)))), weights, scale, zero, c.pick("", c.constant("bias", c.floats(4)))]
+    inputs = [
+        c.input("a", c.floats(*c.pick((5, 6), (2, 3, 6)))),
+        weights,
+        scale,
+        zero,
+        c.pick("", c.constant("bias", c.floats(4))),
+    ]
     while not inputs[-1]:
         inputs.pop()
     c.tolerance = 1e-4
@@ -182,8 +221,12 @@ def dequantize(c):
     per_axis = c.pick(0, 1)
     scale = c.constant("s", np.asarray(c.floats(*((3,) if per_axis else ()), low=0.01, high=0.1), np.float32))
     zero = "" if dtype == np.int32 else c.constant("z", c.ints(1, 100, *((3,) if per_axis else ()), dtype=dtype))
-    c.node("DequantizeLinear", [c.input("x", c.ints(0, 120, 2, 3, 4, dtype=dtype)), scale, *([zero] if zero else [])], ["y"],
-           axis=1 if per_axis else None)
+    c.node(
+        "DequantizeLinear",
+        [c.input("x", c.ints(0, 120, 2, 3, 4, dtype=dtype)), scale, *([zero] if zero else [])],
+        ["y"],
+        axis=1 if per_axis else None,
+    )
     c.output("y")
 
 
@@ -194,13 +237,22 @@ def spatial(c):
 @generator("NhwcMaxPool")
 def nhwc_max_pool(c):
     dtype = c.pick(np.uint8, np.int8)
-    c.node("NhwcMaxPool", [c.input("x", c.ints(0, 127, 2, 9, 8, 3, dtype=dtype))], ["y"], kernel_shape=[3, 2], ceil_mode=c.pick(None, 1), **spatial(c))
+    c.node(
+        "NhwcMaxPool",
+        [c.input("x", c.ints(0, 127, 2, 9, 8, 3, dtype=dtype))],
+        ["y"],
+        kernel_shape=[3, 2],
+        ceil_mode=c.pick(None, 1),
+        **spatial(c),
+    )
     c.output("y")
 
 
 def nhwc_conv(c, op):
     groups = c.pick(1, 2)
-    inputs = [c.input("x", c.floats(2, 9, 8, 4)), c.constant("w", c.floats(6, 4 // groups, 3, 2))] + c.pick([], [c.constant("b", c.floats(6))])
+    inputs = [c.input("x", c.floats(2, 9, 8, 4)), c.constant("w", c.floats(6, 4 // groups, 3, 2))] + c.pick(
+        [], [c.constant("b", c.floats(6))]
+    )
     extra, window = {"activation": c.pick("Relu", "Sigmoid")} if op == "NhwcFusedConv" else {}, spatial(c)
     c.node(op, inputs, ["y"], group=groups, **window, **extra)
     c.means("Transpose", ["x"], ["first"], perm=[0, 3, 1, 2])
@@ -239,7 +291,14 @@ def matmul_bits(c):
         zeros = c.constant("z", pack(c.ints(0, 1 << bits, n, blocks), bits))
     elif zeros:
         zeros = c.constant("z", c.floats(n, blocks, low=0, high=3))
-    inputs = [c.input("a", c.floats(*c.pick((5, k), (2, 3, k), (1, k)))), weights, scales, zeros, "", c.pick("", c.constant("bias", c.floats(n)))]
+    inputs = [
+        c.input("a", c.floats(*c.pick((5, k), (2, 3, k), (1, k)))),
+        weights,
+        scales,
+        zeros,
+        "",
+        c.pick("", c.constant("bias", c.floats(n))),
+    ]
     while not inputs[-1]:
         inputs.pop()
     c.node("MatMulNBits", inputs, ["y"], K=k, N=n, bits=bits, block_size=block, accuracy_level=c.pick(None, 1))
@@ -262,6 +321,13 @@ def gather_blocks(c):
         c.raw_constant("d", kind, [rows, width], pack(values, 4).tobytes())
         c.raw_constant("z", kind, [rows, blocks], pack(zeros.ravel(), 4).tobytes())
     c.constant("s", c.floats(rows, blocks, low=0.01, high=0.2))
-    c.node("GatherBlockQuantized", ["d", indices, "s"] + (["z"] if has_zeros else []), ["y"], gather_axis=0, quantize_axis=1, block_size=block,
-           bits=bits if form == "bytes" else None)
+    c.node(
+        "GatherBlockQuantized",
+        ["d", indices, "s"] + (["z"] if has_zeros else []),
+        ["y"],
+        gather_axis=0,
+        quantize_axis=1,
+        block_size=block,
+        bits=bits if form == "bytes" else None,
+    )
     c.output("y")
