@@ -311,7 +311,7 @@ MICA_API void mica_session_free(mica_session* session);
 /* The tensor's memory stays the caller's, and is read by every run until another is set: it must live that long.
  * Errors: 3001 to 3003 with what the model takes. */
 MICA_API mica_error* mica_session_set_input(mica_session* session, size_t index, const mica_tensor* tensor);
-/* A sequence's items, or the one item of an optional (none: empty). Copied. */
+/* A sequence's items, or the one item of an optional (none: empty; of an optional sequence, NULL: empty). Copied. */
 MICA_API mica_error* mica_session_set_input_list(mica_session* session, size_t index, const mica_tensor* items,
                                                  size_t count);
 /* The caller's memory for an output, of the shape that the run will give it. NULL takes it back. */

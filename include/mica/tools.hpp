@@ -38,6 +38,16 @@ struct ConvertReport {
 mica_error* load(mica_context* context, const std::string& path, const ConvertOptions& options, mica_model** model,
                  ConvertReport* report = nullptr);
 
+struct ModelBytes {
+  const void* data = nullptr;  // not needed after the call
+  size_t size = 0;
+  std::string name;    // what messages call the model
+  std::string folder;  // where external data lies; empty: external data is refused
+};
+// The same for a model in memory.
+mica_error* load_memory(mica_context* context, const ModelBytes& bytes, const ConvertOptions& options,
+                        mica_model** model, ConvertReport* report = nullptr);
+
 // Compiles a source model into a `.mica` file, which is written under a temporary name first. Operators of `context`,
 // which may be null, come before Mica's own; a program that loads the file needs them too.
 mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out,

@@ -110,6 +110,7 @@ Status set_list(mica_session* session, size_t index, const mica_tensor* items, s
   MICA_TRY_STATUS(check_idle(session));
   MICA_CHECK(index < session->core->input_count(), kNotFound, "there is no input {}", index);
   MICA_CHECK(items || count == 0, kUsage, "the list of items is null");
+  // Of an optional sequence, no list at all is no sequence; a list without items is an empty one.
   const Type& type = session->core->input_type(index);
   const bool nested = type.kind == Kind::kOptional && type.of == Kind::kSequence;
   MICA_CHECK((type.kind == Kind::kSequence || type.kind == Kind::kOptional) && (type.of == Kind::kTensor || nested),
@@ -131,7 +132,7 @@ Status set_list(mica_session* session, size_t index, const mica_tensor* items, s
     held = Object();
     held.kind = Kind::kOptional;
     held.dtype = type.dtype;
-    MICA_TRY_STATUS(held.objects.push_back(std::move(list)));
+    if (items) MICA_TRY_STATUS(held.objects.push_back(std::move(list)));
   } else {
     held = std::move(list);
   }

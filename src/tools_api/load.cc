@@ -30,17 +30,43 @@ bool same(const ConvertOptions& options, const ConvertOptions& others) {
          options.strict == others.strict && options.fuse == others.fuse;
 }
 
-Result<Model*> load_any(mica_context* context, const std::string& path, const ConvertOptions& options,
-                        ConvertReport* report) {
-  MICA_TRY(MappedFile file, MappedFile::open(path));
-  if (looks_like_plan(file.bytes())) {
-    MICA_CHECK(same(options, {}), kUsage, "`{}` is compiled already: options of the compiler have no place here", path);
-    return load_model(context->core, std::move(file), {.name = path});
-  }
-  MICA_TRY(Lowered lowered, compile(context, Source{.path = path, .bytes = {}, .folder = {}}, options, report));
+Status check_none(const ConvertOptions& options, const std::string& name) {
+  MICA_CHECK(same(options, {}), kUsage, "`{}` is compiled already: options of the compiler have no place here", name);
+  return {};
+}
+
+Result<Model*> load_source(mica_context* context, const Source& source, const ConvertOptions& options,
+                           ConvertReport* report) {
+  MICA_TRY(Lowered lowered, compile(context, source, options, report));
   auto* keep = new Keep(std::move(lowered.keep));
   return Model::create(context->core, std::move(lowered.plan), keep,
                        [](void* owner) { delete static_cast<Keep*>(owner); });
+}
+
+Result<Model*> load_any(mica_context* context, const std::string& path, const ConvertOptions& options,
+                        ConvertReport* report) {
+  MICA_TRY(MappedFile file, MappedFile::open(path));
+  if (!looks_like_plan(file.bytes()))
+    return load_source(context, Source{.path = path, .bytes = {}, .folder = {}}, options, report);
+  MICA_TRY_STATUS(check_none(options, path));
+  return load_model(context->core, std::move(file), {.name = path});
+}
+
+mica_error* load_plan_bytes(mica_context* context, const ModelBytes& bytes, const ConvertOptions& options,
+                            mica_model** model) {
+  if (Status status = check_none(options, bytes.name); !status.ok()) return give(status.take_error());
+  mica_load_options load_options = MICA_INIT(mica_load_options);
+  load_options.name = bytes.name.c_str();
+  load_options.copy = 1;
+  return mica_model_load_memory(context, bytes.data, bytes.size, &load_options, model);
+}
+
+mica_error* give_model(mica_context* context, Result<Model*> core, mica_model** model) {
+  if (!core.ok()) return give(core.take_error());
+  auto made = make_model(context, *core);
+  if (!made.ok()) return give(made.take_error());
+  *model = *made;
+  return nullptr;
 }
 
 Status write(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options,
@@ -59,12 +85,16 @@ Status write(mica_context* context, const std::string& path, const std::string& 
 mica_error* load(mica_context* context, const std::string& path, const ConvertOptions& options, mica_model** model,
                  ConvertReport* report) {
   if (!context || !model) return give(error(Code::kUsage, "a context and a place for the model are needed"));
-  auto core = load_any(context, path, options, report);
-  if (!core.ok()) return give(core.take_error());
-  auto made = make_model(context, *core);
-  if (!made.ok()) return give(made.take_error());
-  *model = *made;
-  return nullptr;
+  return give_model(context, load_any(context, path, options, report), model);
+}
+
+mica_error* load_memory(mica_context* context, const ModelBytes& bytes, const ConvertOptions& options,
+                        mica_model** model, ConvertReport* report) {
+  if (!context || !model || !bytes.data)
+    return give(error(Code::kUsage, "a context, the bytes and a place for the model are needed"));
+  const std::span<const std::byte> span(static_cast<const std::byte*>(bytes.data), bytes.size);
+  if (looks_like_plan(span)) return load_plan_bytes(context, bytes, options, model);
+  return give_model(context, load_source(context, {bytes.name, span, bytes.folder}, options, report), model);
 }
 
 mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out,

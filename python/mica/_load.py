@@ -1,0 +1,133 @@
+"""From a file or bytes to a model."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+
+from . import _mica
+from ._error import Error
+from ._model import Model
+
+
+class ConvertKeywords(TypedDict, total=False):
+    """What a person may say about a source model while it is compiled.
+
+    shapes: input → sizes, -1 keeps an axis; bounds: named dimension → its largest value; states: output → input of the
+    next run; outputs: values to return instead of the model's outputs; keep: values that must exist at run time;
+    rules_off: rewriting rules that must not fire; preprocess: JSON (docs/preprocessing.md); labels: names of classes; fuse:
+    activations into the stages before them; strict: declarations that contradict what was inferred are errors.
+    """
+
+    shapes: Mapping[str, Iterable[int]]
+    bounds: Mapping[str, int]
+    states: Mapping[str, str]
+    outputs: Iterable[str]
+    keep: Iterable[str]
+    rules_off: Iterable[str]
+    preprocess: str
+    labels: Iterable[str]
+    fuse: bool
+    strict: bool
+
+
+def convert_options(given: Mapping[str, Any]) -> _mica.ConvertOptions:
+    """Errors: TypeError for a keyword that there is not."""
+    options = _mica.ConvertOptions()
+    for key, value in given.items():
+        if key not in ConvertKeywords.__annotations__:
+            raise TypeError(f"`{key}` is no option; known: {', '.join(ConvertKeywords.__annotations__)}")
+        if key == "shapes":
+            value = {name: list(sizes) for name, sizes in value.items()}
+        elif key in ("bounds", "states"):
+            value = dict(value)
+        elif key in ("outputs", "keep", "rules_off", "labels"):
+            value = list(value)
+        setattr(options, key, value)
+    return options
+
+
+class Context:
+    """Threads and instruction set, which models may share.
+
+    threads: those that one run uses at most, the caller's included; 0: what the machine grants this process.
+    isa: "avx512", "avx2", "sse2", "neon" or "portable"; None: the best that the processor has.
+    Errors: 7010 for an instruction set that is not there, 7002.
+    """
+
+    def __init__(self, threads: int = 0, isa: str | None = None) -> None:
+        self._core = _mica.Context(threads, isa or "")
+
+    @property
+    def threads(self) -> int:
+        """Threads that one run uses at most, the caller's included."""
+        return self._core.threads
+
+    @property
+    def isa(self) -> str:
+        """The instruction set that is used."""
+        return self._core.isa
+
+    @property
+    def processor(self) -> str:
+        """The processor's name."""
+        return self._core.processor
+
+
+def load(
+    source: Any,
+    *,
+    threads: int = 0,
+    isa: str | None = None,
+    memory_cap: int | None = None,
+    deadline: float | None = None,
+    exact: bool = False,
+    low_memory: bool = False,
+    reference: bool = False,
+    context: Context | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    **convert: Any,
+) -> Model:
+    """Loads a model: a source model, which is compiled, or a `.mica` file, told apart by their bytes.
+
+    source: a path, the bytes, an open file, or anything with SerializeToString, such as an onnx.ModelProto.
+    threads, isa: see `Context`, which is made of them unless one is given as `context`.
+    memory_cap: most bytes of buffers that a session may hold; error 5002 names what is needed.
+    deadline: seconds that a run may take; error 4003 past it.
+    exact: the same bits on every instruction set with fused multiply-add.
+    low_memory: no second, larger form of weights.
+    reference: plain loops instead of kernels: slow, the truth that kernels are held against.
+    folder: where external data of a model in memory lies; without it such data is refused.
+    Further keywords are those of `ConvertKeywords`, as shapes={"input": (1, 3, 224, 224)}.
+
+    Errors: 1001, 1002 (naming every node without support), 2001 to 2003, 6001, 6002, 7001; TypeError for another keyword.
+    """
+    if context is None:
+        context = Context(threads, isa)
+    elif threads or isa:
+        raise Error(6001, "threads and isa are the context's", hint="give them to mica.Context")
+    options = convert_options(convert)
+    path = path_of(source)
+    if path is not None:
+        core = context._core.load(path, options)
+    else:
+        core = context._core.load_memory(bytes_of(source), "model", os.fspath(folder) if folder else "", options)
+    session = {"memory_cap": memory_cap, "exact": exact, "low_memory": low_memory, "reference": reference}
+    return Model(core, session, deadline)
+
+
+def path_of(source: Any) -> str | None:
+    """The path that `source` is, else None."""
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+
+
+def bytes_of(source: Any) -> bytes:
+    """The bytes of a model in memory. Errors: TypeError."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    for method in ("SerializeToString", "read"):
+        if hasattr(source, method):
+            data = getattr(source, method)()
+            if isinstance(data, bytes):
+                return data
+    raise TypeError(f"a model is a path, bytes or a ModelProto, got {type(source).__name__}")

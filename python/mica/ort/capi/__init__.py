@@ -1,0 +1,1 @@
+"""The place where scripts for onnxruntime look for its exceptions."""

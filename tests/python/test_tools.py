@@ -1,0 +1,71 @@
+"""The verbs as functions."""
+import json
+import os
+
+import numpy as np
+import pytest
+
+import mica
+
+
+def test_summary(digits_path):
+    found = mica.inspect(digits_path)
+    assert found["parameters"] == 19180 and found["operators"]["conv"] == 3
+    assert found["inputs"][0].name == "image"
+
+
+@pytest.mark.parametrize("stage", ["import", "graph", "plan", "bound"])
+def test_stages(digits_path, stage):
+    assert "conv" in mica.inspect(digits_path, stage)
+    assert json.loads(mica.inspect(digits_path, stage, format="json"))
+    assert mica.inspect(digits_path, stage, format="dot").startswith("digraph")
+
+
+def test_inspect_refuses(digits_path):
+    for arguments in ({"stage": "pla"}, {"stage": "plan", "format": "tex"}):
+        with pytest.raises(mica.Error) as caught:
+            mica.inspect(digits_path, **arguments)
+        assert caught.value.code == 6001
+    with pytest.raises(mica.Error):
+        mica.inspect(digits_path.read_bytes(), "graph")
+
+
+def test_compare(digits_path, held_back):
+    model = mica.load(digits_path)
+    report = mica.compare(model)
+    assert not report.different and report.compared > 0 and report.first is None
+    report = mica.compare(digits_path, mica.load(digits_path, isa="portable"), {"image": held_back[0]})
+    assert not report.different and report.outputs[0].elements == held_back[0].shape[0] * 10
+    sharp = mica.compare(model, digits_path, relative=0, absolute=-1)
+    assert sharp.different and sharp.outputs[0].different
+
+
+def test_bench_and_profile(digits_path):
+    report = mica.bench(digits_path, seconds=0.05, layers=True, threads=1)
+    assert 0 < report.min_ms <= report.median_ms <= report.p90_ms and report.runs > 0
+    assert report.flops and len(report.layers) == mica.inspect(digits_path)["stages"] or report.layers
+    layers = mica.load(digits_path).profile(image=np.zeros((1, 1, 8, 8), np.float32))
+    assert layers[0].op == "conv" and layers[0].ms > 0 and abs(sum(layer.share for layer in layers) - 1) < 1e-6
+
+
+def test_random_inputs(digits_path):
+    model = mica.load(digits_path)
+    assert mica.random_inputs(model)["image"].shape == (1, 1, 8, 8)
+    wide = mica.random_inputs(model, shapes={"image": (5, 1, 8, 8)})["image"]
+    assert wide.shape == (5, 1, 8, 8) and wide.dtype == np.float32 and np.abs(wide).max() <= 1
+    assert (mica.random_inputs(model, 3)["image"] == mica.random_inputs(model, 3)["image"]).all()
+
+
+def test_convert(digits_path, tmp_path):
+    out = tmp_path / "a.mica"
+    report = mica.convert(digits_path.read_bytes(), out, shapes={"image": (2, 1, 8, 8)})
+    assert report["parameters"] == 19180
+    assert mica.load(out).inputs[0].shape == (2, 1, 8, 8)
+    before = out.read_bytes()
+    with pytest.raises(mica.Error) as caught:
+        mica.convert(b"no model", out)
+    assert caught.value.code == 1001 and out.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.mica"]
+    with pytest.raises(mica.Error) as caught:
+        mica.load(out, strict=True)
+    assert caught.value.code == 6001
