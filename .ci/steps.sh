@@ -97,6 +97,25 @@ races_in_a_model() {
   tests/threads --mica build-tsan/mica --threads 1,3 --only onnx/mnist-8/
 }
 
+# The Python package as a user gets it: an empty environment, `pip install .`, and its tests, which run the documents'
+# examples. The compilers are named as CMake names them by itself, so that the compiler cache knows what it has seen.
+python_package() {
+  local place=build-ci/python log=build-ci/logs/pytest
+  python3 -m venv --clear $place
+  export PATH=$PWD/$place/bin:$PATH CC=cc CXX=c++ SKBUILD_BUILD_DIR=build-python PIP_DISABLE_PIP_VERSION_CHECK=1
+  readme 'pip install .'
+  pip install -q pytest onnx==1.23.2 ml_dtypes
+  python -m pytest -q -p no:cacheprovider tests/python | tee $log || true
+  tail -n 1 $log | awk '{
+    for (i = 2; i <= NF; i++) {
+      if ($i ~ /^passed/) p = $(i - 1)
+      if ($i ~ /^(failed|error)/) f += $(i - 1)
+      if ($i ~ /^skipped/) s = $(i - 1)
+    }
+    if (p + f == 0) f = 1
+    printf "%d passed, %d failed, %d skipped\n", p, f, s }'
+}
+
 # The numbers that outlive the run: stdout of `figures` is JSON.
 figures() {
   python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'

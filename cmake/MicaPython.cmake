@@ -4,7 +4,8 @@ find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module OPTIO
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_STRIP_TRAILING_WHITESPACE
   OUTPUT_VARIABLE nanobind_ROOT RESULT_VARIABLE nanobind_missing)
 if(nanobind_missing)
-  message(FATAL_ERROR "${Python_EXECUTABLE} has no nanobind: pip install nanobind, or choose another with -DPython_EXECUTABLE=")
+  message(FATAL_ERROR
+    "${Python_EXECUTABLE} has no nanobind: pip install nanobind, or choose another with -DPython_EXECUTABLE=")
 endif()
 find_package(nanobind CONFIG REQUIRED)
 
@@ -18,7 +19,8 @@ if(SKBUILD)
 else()
   set(package ${CMAKE_BINARY_DIR}/python/mica)
   file(MAKE_DIRECTORY ${package})
-  file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/python/mica python/mica/*.py python/mica/*.pyi)
+  file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/python/mica
+    python/mica/*.py python/mica/*.pyi)
   foreach(name IN LISTS package_files)
     get_filename_component(folder ${package}/${name} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})

@@ -347,7 +347,7 @@ MICA_API mica_error* mica_session_output_item(const mica_session* session, size_
 MICA_API mica_error* mica_session_reset(mica_session* session);
 /* Valid until the next run, reset or set_state. */
 MICA_API mica_error* mica_session_state(const mica_session* session, size_t index, mica_tensor* tensor);
-/* Copies. */
+/* Copies. Errors: 3001 to 3003 with what the model takes. */
 MICA_API mica_error* mica_session_set_state(mica_session* session, size_t index, const mica_tensor* tensor);
 
 #ifdef __cplusplus

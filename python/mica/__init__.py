@@ -4,12 +4,12 @@
     m = mica.load("model.onnx")
     scores = m(input=np.zeros((1, 3, 224, 224), np.float32))["output"]
 
-`load` gives a `Model`; `convert`, `inspect`, `compare` and `bench` are the verbs of the command line as functions. Every
-failure of Mica is a `mica.Error` with a number that docs/errors.md explains. `mica.ort` has the interface of
+`load` gives a `Model`; `convert`, `inspect`, `compare` and `bench` are the verbs of the command line as functions.
+Every failure of Mica is a `mica.Error` with a number that docs/errors.md explains. `mica.ort` has the interface of
 onnxruntime, `mica.onnx_backend` that of onnx.backend.
 """
 from ._error import Error
-from ._load import Context, load
+from ._load import Context, ConvertKeywords, LoadKeywords, load
 from ._mica import version as _version
 from ._model import Layer, Model, Port, Session, State
 from ._tools import BenchReport, CompareReport, ValueDifference, bench, compare, convert, inspect, random_inputs
@@ -19,8 +19,10 @@ __all__ = [
     "BenchReport",
     "CompareReport",
     "Context",
+    "ConvertKeywords",
     "Error",
     "Layer",
+    "LoadKeywords",
     "Model",
     "Port",
     "Session",

@@ -71,7 +71,8 @@ def numpy_dtype(code: int) -> DType:
             raise Error(
                 6001, f"numpy has no element type for {name}", hint="pip install ml_dtypes, which adds it to numpy"
             ) from None
-        return np.dtype(getattr(kinds, _ML_DTYPES[name]))
+        dtype: DType = np.dtype(getattr(kinds, _ML_DTYPES[name]))
+        return dtype
     return np.dtype(object)
 
 

@@ -3,20 +3,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from . import _mica
 from ._error import Error
 from ._model import Model
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 
 class ConvertKeywords(TypedDict, total=False):
     """What a person may say about a source model while it is compiled.
 
-    shapes: input → sizes, -1 keeps an axis; bounds: named dimension → its largest value; states: output → input of the
-    next run; outputs: values to return instead of the model's outputs; keep: values that must exist at run time;
-    rules_off: rewriting rules that must not fire; preprocess: JSON (docs/preprocessing.md); labels: names of classes; fuse:
-    activations into the stages before them; strict: declarations that contradict what was inferred are errors.
+    shapes: input → sizes, -1 keeps an axis.
+    bounds: named dimension → its largest value.
+    states: output → input of the next run.
+    outputs: values to return instead of the model's outputs.
+    keep: values that must exist at run time.
+    rules_off: rewriting rules that must not fire.
+    preprocess: JSON (docs/preprocessing.md). labels: names of classes.
+    fuse: activations and residuals into the stages before them.
+    strict: declarations that contradict what was inferred are errors.
     """
 
     shapes: Mapping[str, Iterable[int]]
@@ -29,6 +37,26 @@ class ConvertKeywords(TypedDict, total=False):
     labels: Iterable[str]
     fuse: bool
     strict: bool
+
+
+class LoadKeywords(ConvertKeywords, total=False):
+    """How a model runs, and what is said to the compiler.
+
+    threads, isa: see `Context`.
+    memory_cap: most bytes of buffers that a session may hold; error 5002 names what is needed.
+    deadline: seconds that a run may take; error 4003 past it.
+    exact: the same bits on every instruction set with fused multiply-add.
+    low_memory: no second, larger form of weights.
+    reference: plain loops instead of kernels: slow, the truth that kernels are held against.
+    """
+
+    threads: int
+    isa: str | None
+    memory_cap: int | None
+    deadline: float | None
+    exact: bool
+    low_memory: bool
+    reference: bool
 
 
 def convert_options(given: Mapping[str, Any]) -> _mica.ConvertOptions:
@@ -77,42 +105,35 @@ class Context:
 def load(
     source: Any,
     *,
-    threads: int = 0,
-    isa: str | None = None,
-    memory_cap: int | None = None,
-    deadline: float | None = None,
-    exact: bool = False,
-    low_memory: bool = False,
-    reference: bool = False,
     context: Context | None = None,
     folder: str | os.PathLike[str] | None = None,
-    **convert: Any,
+    **options: Unpack[LoadKeywords],
 ) -> Model:
     """Loads a model: a source model, which is compiled, or a `.mica` file, told apart by their bytes.
 
     source: a path, the bytes, an open file, or anything with SerializeToString, such as an onnx.ModelProto.
-    threads, isa: see `Context`, which is made of them unless one is given as `context`.
-    memory_cap: most bytes of buffers that a session may hold; error 5002 names what is needed.
-    deadline: seconds that a run may take; error 4003 past it.
-    exact: the same bits on every instruction set with fused multiply-add.
-    low_memory: no second, larger form of weights.
-    reference: plain loops instead of kernels: slow, the truth that kernels are held against.
+    context: threads and instruction set that several models share; else it is made of `threads` and `isa`.
     folder: where external data of a model in memory lies; without it such data is refused.
-    Further keywords are those of `ConvertKeywords`, as shapes={"input": (1, 3, 224, 224)}.
+    options: those of `LoadKeywords` (threads, isa, memory_cap, deadline, exact, low_memory, reference), and for the
+        compiler those of `ConvertKeywords`, as shapes={"input": (1, 3, 224, 224)}.
 
-    Errors: 1001, 1002 (naming every node without support), 2001 to 2003, 6001, 6002, 7001; TypeError for another keyword.
+    Errors: 1001, 1002 (naming every node without support), 2001 to 2003, 6001, 6002, 7001; TypeError for a keyword that
+    there is not.
     """
+    given = dict(options)
+    threads, isa = given.pop("threads", 0), given.pop("isa", None)
+    deadline = cast("float | None", given.pop("deadline", None))
+    session = {key: given.pop(key, None) for key in ("memory_cap", "exact", "low_memory", "reference")}
+    compiler = convert_options(given)
     if context is None:
-        context = Context(threads, isa)
+        context = Context(cast(int, threads), cast("str | None", isa))
     elif threads or isa:
         raise Error(6001, "threads and isa are the context's", hint="give them to mica.Context")
-    options = convert_options(convert)
     path = path_of(source)
     if path is not None:
-        core = context._core.load(path, options)
+        core = context._core.load(path, compiler)
     else:
-        core = context._core.load_memory(bytes_of(source), "model", os.fspath(folder) if folder else "", options)
-    session = {"memory_cap": memory_cap, "exact": exact, "low_memory": low_memory, "reference": reference}
+        core = context._core.load_memory(bytes_of(source), "model", os.fspath(folder) if folder else "", compiler)
     return Model(core, session, deadline)
 
 

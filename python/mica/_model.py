@@ -52,8 +52,8 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """One stage of a run: the source model's name, Mica's operator and kernel ("" for the operator's reference), when it
-    began in nanoseconds after the run did, milliseconds, share of the whole, floating-point operations and bytes."""
+    """One stage of a run: the source model's name, Mica's operator and kernel ("" for the operator's reference), when
+    it began in nanoseconds after the run did, milliseconds, share of the whole, floating-point operations and bytes."""
 
     name: str
     op: str
@@ -88,7 +88,7 @@ class _Signature:
 
     def feed(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Native]:
         if len(args) == 1 and not named and isinstance(args[0], Mapping):
-            args, named = (), args[0]
+            named, args = args[0], ()
         if len(args) > len(self.positional):
             raise Error(
                 6001, f"the model takes {len(self.positional)} inputs, got {len(args)}", hint=self.what_it_takes()
@@ -139,15 +139,17 @@ class Session:
     def __call__(self, *args: Any, **named: Any) -> dict[str, Any]:
         """Runs the model and returns its outputs by name.
 
-        Inputs go by name, or by position in the model's order without the states' inputs; or all in one mapping.
-        A tensor is a numpy array, anything with `__dlpack__` or `__array__` (read in place where it lies dense in memory),
-        or a number or nested list, which gets the input's type. A sequence is a list of such, an optional may be None,
-        and may be left out. The input of a state replaces the state; left out, the state goes on.
+        Inputs go by name, or by position in the model's order without the states' inputs; or all in one mapping. A
+        tensor is a numpy array, anything with `__dlpack__` or `__array__` (read in place where it lies dense in
+        memory), or a number or nested list, which gets the input's type. A sequence is a list of such, an optional may
+        be None, and may be left out. The input of a state replaces the state; left out, the state goes on.
 
-        Outputs are arrays of the caller's own; of texts, arrays of objects; sequences are lists, an empty optional is None.
+        Outputs are arrays of the caller's own; of texts, arrays of objects; sequences are lists, an empty optional is
+        None.
 
-        Errors: 3001 to 3003 for a wrong shape, type or number of axes; 6001 for a missing input, 6002 for an unknown name
-        with the nearest one; 4001 for a value out of range; 4002 after `cancel`, 4003 past the deadline; 5001, 5002.
+        Errors: 3001 to 3003 for a wrong shape, type or number of axes; 6001 for a missing input, 6002 for an unknown
+        name with the nearest one; 4001 for a value out of range; 4002 after `cancel`, 4003 past the deadline; 5001,
+        5002.
         """
         signature = self._signature
         values = self._core.call(signature.feed(args, named), signature.all_outputs, _nanoseconds(self._deadline))

@@ -28,8 +28,8 @@ def convert(
     """Compiles a source model into a `.mica` file, which is written under a temporary name first.
 
     source: as `load` takes it. options: those of `ConvertKeywords`.
-    Returns counts: nodes_imported, nodes_decluttered, stages, rules_fired by name, parameters, constant_bytes, file_bytes,
-    weight_bytes.
+    Returns counts: nodes_imported, nodes_decluttered, stages, rules_fired by name, parameters, constant_bytes,
+    file_bytes, weight_bytes.
     Errors: 1001, 1002, 6001, 6002, 7001; TypeError for an unknown option.
     """
     core = (context or Context(1))._core
@@ -63,8 +63,8 @@ def inspect(
     """What a model is, at any stage.
 
     source: a `Model`, or what `load` takes; options: those of `load`.
-    stage: None gives a summary as a dict. "import" and "graph" (a source model by its path), "plan", and "bound" (to the
-        shapes of `inputs`, open axes being 1 without them) give text in a format: "text", "json", "dot" or "html".
+    stage: None gives a summary as a dict. "import" and "graph" (a source model by its path), "plan", and "bound" (to
+        the shapes of `inputs`, open axes being 1 without them) give text in a format: "text", "json", "dot" or "html".
     constants: text with constants in full, so that it can be read back.
     Errors: those of `load`, and 6001 for an unknown stage or format.
     """
@@ -131,8 +131,8 @@ def _random(port: Port, shape: tuple[int, ...], generator: np.random.Generator) 
 
 @dataclasses.dataclass(frozen=True)
 class BenchReport:
-    """Milliseconds of a run: median, least, ninth decile, mean and standard deviation, and of the first one; how many ran.
-    With layers: floating-point operations of a run and its stages."""
+    """Milliseconds of a run: median, least, ninth decile, mean and standard deviation, and of the first one; how many
+    ran. With layers: floating-point operations of a run and its stages."""
 
     median_ms: float
     min_ms: float
@@ -166,9 +166,9 @@ def bench(
 
 @dataclasses.dataclass(frozen=True)
 class ValueDifference:
-    """A value in two forms of a model. reason: another type or shape, else ""; max_abs: largest |a - b|; max_ref: largest
-    |a|; rms of a - b; elements, and those beyond the tolerance; nan: NaN in one only; same_best: the largest element stands
-    at the same place; different: the verdict."""
+    """A value in two forms of a model. reason: another type or shape, else ""; max_abs: largest |a - b|; max_ref:
+    largest |a|; rms of a - b; elements, and those beyond the tolerance; nan: NaN in one only; same_best: the largest
+    element stands at the same place; different: the verdict."""
 
     name: str
     reason: str
@@ -201,15 +201,15 @@ def compare(
     b: Any = None,
     inputs: Mapping[str, Any] | None = None,
     *,
-    relative: float = 1e-4,
-    absolute: float = 1e-6,
+    tolerance: tuple[float, float] = (1e-4, 1e-6),
     stages: bool = True,
 ) -> CompareReport:
     """Two forms of a model on the same inputs: `a` is what is right, `b` is held against it.
 
     Each is a `Model`, a `Session`, or what `load` takes. Without `b`, `a` is held against its own reference.
     inputs: by name; without them `random_inputs` of `a`.
-    An element differs when |a - b| > max(absolute, relative * max|a|), or when one is NaN and the other is not.
+    tolerance: (relative, absolute). An element differs when |a - b| > max(absolute, relative * max|a|), or when one is
+        NaN and the other is not.
     stages: values inside too. Errors: those of `load` and of a call.
     """
     if b is None:
@@ -221,7 +221,7 @@ def compare(
         inputs = random_inputs(a if isinstance(a, Model) else _model_of(b, {}))
     sides = [side if isinstance(side, Session) else _model_of(side, {}).session() for side in (a, b)]
     feeds = [side._signature.feed((), inputs) for side in sides]
-    options = _mica.CompareOptions(relative, absolute, stages)
+    options = _mica.CompareOptions(*tolerance, stages)
     found = _mica.compare(sides[0]._core, sides[1]._core, (feeds[0], feeds[1]), options)
     found["outputs"] = tuple(ValueDifference(*row) for row in found["outputs"])
     found["first"] = None if found["first"] is None else ValueDifference(*found["first"])

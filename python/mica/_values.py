@@ -1,8 +1,8 @@
 """Python's values as the extension module takes them, and back.
 
 The module's forms: a tensor is (elements as a C-contiguous buffer or a list of texts, number of the type, shape), a
-sequence is a list of tensors, an optional without a value is (). What comes back is an array where numpy has the type by
-itself.
+sequence is a list of tensors, an optional without a value is (). What comes back is an array where numpy has the type
+by itself.
 """
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def unpack(packed: Array, code: int, shape: tuple[int, ...]) -> Array:
     if code in SIGNED_PACKED:
         half = 1 << (bits - 1)
         return ((elements.astype(np.int8) ^ half) - half).astype(np.int8).astype(dtype)
-    return elements.astype(dtype) if NAMES[code][0] == "u" else np.ascontiguousarray(elements).view(dtype)
+    if NAMES[code][0] == "u":
+        return elements.astype(dtype)
+    return np.ascontiguousarray(elements).view(dtype).reshape(shape)
 
 
 def to_native(value: Any, kind: str, code: int, name: str) -> Native:

@@ -34,13 +34,12 @@ PyModel load_with(const Load& load) {
   return made;
 }
 
-PyModel load_file(const PyContext& context, const std::string& path,
-                                   const tools::ConvertOptions& options) {
+PyModel load_file(const PyContext& context, const std::string& path, const tools::ConvertOptions& options) {
   return load_with([&](mica_model** model) { return tools::load(context.handle.get(), path, options, model); });
 }
 
 PyModel load_memory(const PyContext& context, const nb::bytes& bytes, const std::string& name,
-                                     const std::string& folder, const tools::ConvertOptions& options) {
+                    const std::string& folder, const tools::ConvertOptions& options) {
   const tools::ModelBytes given = {bytes.data(), bytes.size(), name, folder};
   return load_with([&](mica_model** model) { return tools::load_memory(context.handle.get(), given, options, model); });
 }
@@ -118,11 +117,12 @@ void add_models(nb::module_& module) {
       .def_rw("fuse", &tools::ConvertOptions::fuse)
       .def_rw("strict", &tools::ConvertOptions::strict);
   nb::class_<PyContext>(module, "Context")
-      .def("__init__",
-           [](PyContext* place, int threads, const std::string& isa) {
-             new (place) PyContext(make_context(threads, isa));
-           },
-           nb::arg("threads"), nb::arg("isa"))
+      .def(
+          "__init__",
+          [](PyContext* place, int threads, const std::string& isa) {
+            new (place) PyContext(make_context(threads, isa));
+          },
+          nb::arg("threads"), nb::arg("isa"))
       .def_prop_ro("threads", [](const PyContext& self) { return mica_context_threads(self.handle.get()); })
       .def_prop_ro("isa", [](const PyContext& self) { return mica_context_isa(self.handle.get()); })
       .def_prop_ro("processor", [](const PyContext& self) { return mica_context_processor(self.handle.get()); })

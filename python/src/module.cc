@@ -9,6 +9,6 @@ NB_MODULE(_mica, module) {
   py::add_tools(module);
   module.def("from_dlpack", &py::from_dlpack, nanobind::arg("object").none());
   module.def("version", &mica_version);
-  module.def("dtype_name", [](int dtype) { return mica_dtype_name(static_cast<mica_dtype>(dtype)); },
-             nanobind::arg("dtype"));
+  module.def(
+      "dtype_name", [](int dtype) { return mica_dtype_name(static_cast<mica_dtype>(dtype)); }, nanobind::arg("dtype"));
 }

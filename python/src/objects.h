@@ -45,7 +45,7 @@ class PySession {
 
  private:
   mica_error* set_one(size_t index, const Input& input);
-  mica_model* model_;  // kept alive by the session
+  mica_model* model_;              // kept alive by the session
   std::vector<int64_t> state_of_;  // by input; -1: none
   std::vector<Input> held_;
   std::unique_ptr<mica_session, FreeSession> handle_;

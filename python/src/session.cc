@@ -106,9 +106,9 @@ mica_error* PySession::set_one(size_t index, const Input& input) {
     case Input::Kind::kNotGiven: return nullptr;
     case Input::Kind::kNoValue: return mica_session_set_input_list(get(), index, nullptr, 0);
     case Input::Kind::kTensor:
-      return state_of_[index] >= 0 ? mica_session_set_state(get(), static_cast<size_t>(state_of_[index]),
-                                                            &input.tensors[0].tensor())
-                                   : mica_session_set_input(get(), index, &input.tensors[0].tensor());
+      return state_of_[index] >= 0
+                 ? mica_session_set_state(get(), static_cast<size_t>(state_of_[index]), &input.tensors[0].tensor())
+                 : mica_session_set_input(get(), index, &input.tensors[0].tensor());
     case Input::Kind::kList: break;
   }
   std::vector<mica_tensor> items;
@@ -147,12 +147,13 @@ std::vector<Input> to_inputs(const PySession& session, const nb::list& values) {
 
 void add_sessions(nb::module_& module) {
   nb::class_<PySession>(module, "Session")
-      .def("__init__",
-           [](PySession* place, const PyModel& model, size_t memory_cap, bool exact, bool low_memory, bool reference) {
-             new (place) PySession(model, options_of({memory_cap, exact, low_memory, reference}));
-           },
-           nb::arg("model"), nb::kw_only(), nb::arg("memory_cap"), nb::arg("exact"), nb::arg("low_memory"),
-           nb::arg("reference"))
+      .def(
+          "__init__",
+          [](PySession* place, const PyModel& model, size_t memory_cap, bool exact, bool low_memory, bool reference) {
+            new (place) PySession(model, options_of({memory_cap, exact, low_memory, reference}));
+          },
+          nb::arg("model"), nb::kw_only(), nb::arg("memory_cap"), nb::arg("exact"), nb::arg("low_memory"),
+          nb::arg("reference"))
       .def("call", &call, nb::arg("values"), nb::arg("wanted"), nb::arg("timeout_ns"))
       .def("cancel", [](const PySession& self) { mica_session_cancel(self.get()); })
       .def("state", &state, nb::arg("index"))

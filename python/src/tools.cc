@@ -154,17 +154,19 @@ nb::dict compare(PySession& a, PySession& b, const nb::tuple& values, const tool
 
 void add_tools(nb::module_& module) {
   nb::class_<tools::InspectOptions>(module, "InspectOptions")
-      .def("__init__",
-           [](tools::InspectOptions* place, const std::string& stage, const std::string& format, bool constants) {
-             new (place) tools::InspectOptions(inspect_options(stage, format, constants));
-           },
-           nb::arg("stage"), nb::arg("format"), nb::arg("constants"));
+      .def(
+          "__init__",
+          [](tools::InspectOptions* place, const std::string& stage, const std::string& format, bool constants) {
+            new (place) tools::InspectOptions(inspect_options(stage, format, constants));
+          },
+          nb::arg("stage"), nb::arg("format"), nb::arg("constants"));
   nb::class_<tools::CompareOptions>(module, "CompareOptions")
-      .def("__init__",
-           [](tools::CompareOptions* place, double relative, double absolute, bool stages) {
-             new (place) tools::CompareOptions{relative, absolute, stages};
-           },
-           nb::arg("relative"), nb::arg("absolute"), nb::arg("stages"));
+      .def(
+          "__init__",
+          [](tools::CompareOptions* place, double relative, double absolute, bool stages) {
+            new (place) tools::CompareOptions{relative, absolute, stages};
+          },
+          nb::arg("relative"), nb::arg("absolute"), nb::arg("stages"));
   module.def("convert", &convert, nb::arg("context"), nb::arg("path"), nb::arg("out"), nb::arg("options"));
   module.def("inspect_source", &inspect_source, nb::arg("context"), nb::arg("path"), nb::arg("convert"),
              nb::arg("options"));

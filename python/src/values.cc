@@ -57,7 +57,7 @@ nb::object copied(const void* bytes, size_t size, nb::dlpack::dtype dtype, const
   constexpr std::align_val_t kAlignment{64};
   void* memory = ::operator new(std::max<size_t>(size, 1), kAlignment, std::nothrow);
   if (!memory) fail(5001, "out of memory");
-  nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p, std::align_val_t{64}); });
+  nb::capsule owner(memory, [](void* p) noexcept { ::operator delete (p, std::align_val_t{64}); });
   if (size) std::memcpy(memory, bytes, size);
   nb::ndarray<nb::numpy> array(memory, shape.size(), shape.data(), owner, nullptr, dtype);
   return nb::cast(array);

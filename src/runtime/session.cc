@@ -51,15 +51,8 @@ Status Session::reset_states() {
   return {};
 }
 
-Status Session::set_state(size_t k, const TensorView& tensor) {
-  MICA_CHECK(k < states_.size(), kNotFound, "there is no state {}", k);
-  MICA_TRY(states_[k], OwnedTensor::copy_of(tensor));
-  return {};
-}
-
-Status Session::set_input(size_t i, const TensorView& tensor) {
-  MICA_CHECK(i < main().inputs.size(), kNotFound, "there is no input {}", i);
-  const uint32_t v = main().inputs[i];
+// What both a caller and a state may give to input i.
+Status Session::check_input(size_t i, const TensorView& tensor) const {
   const Type& type = input_type(i);
   const std::string_view name = model_.plan().name(model_.plan().inputs[i].name);
   MICA_CHECK(type.is_tensor(), kBadType, "input `{}` is not a tensor", name);
@@ -71,6 +64,20 @@ Status Session::set_input(size_t i, const TensorView& tensor) {
     MICA_CHECK(!type.shape[d].is_fixed() || type.shape[d].is(tensor.dim(d)), kBadShape,
                "input `{}` takes {} at axis {}, got {}", name, type.shape[d].value(), d, tensor.dim(d));
   MICA_CHECK(tensor.contiguous(), kUsage, "input `{}` must be dense", name);
+  return {};
+}
+
+Status Session::set_state(size_t k, const TensorView& tensor) {
+  MICA_CHECK(k < states_.size(), kNotFound, "there is no state {}", k);
+  MICA_TRY_STATUS(check_input(model_.plan().states[k].input, tensor));
+  MICA_TRY(states_[k], OwnedTensor::copy_of(tensor));
+  return {};
+}
+
+Status Session::set_input(size_t i, const TensorView& tensor) {
+  MICA_CHECK(i < main().inputs.size(), kNotFound, "there is no input {}", i);
+  MICA_TRY_STATUS(check_input(i, tensor));
+  const uint32_t v = main().inputs[i];
   frame_->views[v] = tensor;
   frame_->bases[kBaseFirstSlot + v] = tensor.data;
   given_[i] = true;

@@ -46,6 +46,7 @@ class Session {
   Session(Model& model, const RunnerOptions& options) : model_(model), runner_(model, options) {}
   const PlanFunction& main() const { return model_.plan().functions[0]; }
   Status begin();
+  Status check_input(size_t i, const TensorView& tensor) const;
   Status bind_symbols(size_t i, const TensorView& tensor);
   Status check_inputs();
   Status deliver();

@@ -135,7 +135,7 @@ def test_errors(graph, tmp_path):
     assert code_of(model, a, b[:, :2]) == 3001
     assert code_of(model, a[0], b) == 3003
     assert code_of(model, np.zeros((1,) * 11, np.float32), b) == 3003
-    assert code_of(model, None, b) == 6001
+    assert code_of(model, None, b) == 3002
     assert code_of(mica.load, tmp_path / "none.onnx") == 7001
     assert code_of(mica.load, b"") == 1001
     assert code_of(mica.load, b"\x00" * 100) == 1001

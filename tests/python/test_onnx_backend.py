@@ -51,5 +51,34 @@ for pattern in exceptions():
 for case in load_model_tests(kind="real"):
     if case.url and not case.url.startswith("onnx/backend/test/data/light/"):
         runner.exclude(f"^{case.name}_")
-runner.exclude("_cuda$")
-globals().update(runner.test_cases)
+cases = runner.test_cases
+for tests in cases.values():
+    for name in [name for name in vars(tests) if name.endswith("_cuda")]:
+        delattr(tests, name)
+globals().update(cases)
+
+
+def test_a_planted_wrong_answer_fails(monkeypatch):
+    right = mica.onnx_backend.MicaRep.run
+    wrong = lambda self, inputs: tuple(y + 1 for y in right(self, inputs))
+    tests = cases["OnnxBackendNodeTest"]
+    tests("test_add_cpu").test_add_cpu()
+    monkeypatch.setattr(mica.onnx_backend.MicaRep, "run", wrong)
+    with pytest.raises(AssertionError):
+        tests("test_add_cpu").test_add_cpu()
+
+
+def test_the_backend_refuses_nothing_beforehand():
+    assert mica.onnx_backend.supports_device("CPU") and not mica.onnx_backend.supports_device("CUDA")
+    model = onnx.helper.make_model(onnx.helper.make_graph([onnx.helper.make_node("None", [], ["y"])], "none", [], []))
+    assert mica.onnx_backend.is_compatible(model)
+    assert mica.onnx_backend.is_opset_supported(model)[0]
+    with pytest.raises(mica.Error):
+        mica.onnx_backend.prepare(model)
+
+
+def test_one_node():
+    node = onnx.helper.make_node("Sub", ["a", "b"], ["y"])
+    a, b = np.float32([[1, 2], [3, 4]]), np.float32([1, 1])
+    np.testing.assert_array_equal(mica.onnx_backend.run_node(node, [a, b])[0], a - b)
+    np.testing.assert_array_equal(mica.onnx_backend.run_node(node, {"b": b, "a": a}).y, a - b)

@@ -36,8 +36,24 @@ def test_compare(digits_path, held_back):
     assert not report.different and report.compared > 0 and report.first is None
     report = mica.compare(digits_path, mica.load(digits_path, isa="portable"), {"image": held_back[0]})
     assert not report.different and report.outputs[0].elements == held_back[0].shape[0] * 10
-    sharp = mica.compare(model, digits_path, relative=0, absolute=-1)
-    assert sharp.different and sharp.outputs[0].different
+
+
+CHAIN = """graph "chain"
+  input %x: f32[4] "x"
+  %h = neg(%x)
+  %y = NAME(%h)
+  output %y "y"
+end
+"""
+
+
+def test_compare_finds_what_differs(graph):
+    a, b = (graph(CHAIN.replace("NAME", name)) for name in ("abs", "relu"))
+    x = np.array([-1, 2, 3, 4], np.float32)
+    report = mica.compare(a, b, {"x": x})
+    assert report.different and report.outputs[0].different and report.outputs[0].name == "y"
+    assert (report.outputs[0].wrong, report.outputs[0].elements, report.outputs[0].max_abs) == (3, 4, 4)
+    assert not mica.compare(a, b, {"x": -np.abs(x)}).different
 
 
 def test_bench_and_profile(digits_path):

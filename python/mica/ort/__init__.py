@@ -1,7 +1,7 @@
 """The interface of onnxruntime over Mica: a script written for it runs with `import mica.ort as onnxruntime`.
 
-There is one provider, "CPUExecutionProvider". What a script may set and Mica decides by itself (graph optimisation, memory
-arenas, execution modes) is accepted and has no effect on results.
+There is one provider, "CPUExecutionProvider". What a script may set and Mica decides by itself (graph optimisation,
+memory arenas, execution modes) is accepted and has no effect on results.
 """
 from __future__ import annotations
 

@@ -135,11 +135,11 @@ class InferenceSession:
         return [OrtValue(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
 
     def run_async(
-        self, output_names: Sequence[str] | None, input_feed: Feed, callback: Any, user_data: Any, run_options: Any = None
+        self, output_names: Sequence[str] | None, input_feed: Feed, callback: Any, user_data: Any, options: Any = None
     ) -> None:
         """Runs, and calls callback(results, user_data, error text) before it returns."""
         try:
-            results = self.run(output_names, input_feed, run_options)
+            results = self.run(output_names, input_feed, options)
         except Error as error:
             callback([], user_data, str(error))
         else:
@@ -172,9 +172,7 @@ class IOBinding:
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
         self._inputs[name] = ortvalue
 
-    def bind_input(
-        self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
-    ) -> None:
+    def bind_input(self, name: str, *place: Any, **keywords: Any) -> None:
         """Not offered: an address has no owner. Errors: InvalidArgument."""
         raise InvalidArgument(6001, "inputs are not bound by address", hint="use bind_cpu_input or bind_ortvalue_input")
 

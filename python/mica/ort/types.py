@@ -95,4 +95,5 @@ def dtype_of(element_type: Any) -> np.dtype[Any]:
         return numpy_dtype(NAMES.index(ONNX_NUMBERS[int(element_type)]))
     if isinstance(element_type, str) and element_type in CODE_OF_ML:
         return numpy_dtype(CODE_OF_ML[element_type])
-    return np.dtype(element_type)
+    dtype: np.dtype[Any] = np.dtype(element_type)
+    return dtype
