@@ -68,7 +68,8 @@ def test_ports(digits_path):
 def test_names_and_positions(graph):
     model = mica.load(graph(PAIR))
     a, b = np.arange(6, dtype=np.float32).reshape(3, 2), np.ones((2, 3), np.float32)
-    for got in (model(a, b), model(a, b=b), model(b=b, a=a), model({"a": a, "b": b}), model.run({"b": b, "a": a}, ["y"])):
+    feed = {"b": b, "a": a}
+    for got in (model(a, b), model(a, b=b), model(**feed), model(feed), model.run(feed, ["y"])):
         np.testing.assert_array_equal(got["y"], a + 1)
     assert model.run({"a": a, "b": b}, []) == {}
 

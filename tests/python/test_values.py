@@ -62,7 +62,8 @@ def test_packing_is_undone(name):
     for shape in SHAPES:
         x = some(dtype, shape)
         packed = _values.pack(x, _values.PACKED_BITS[code])
-        assert packed.size == (np.prod(shape[:-1], dtype=int) * -(-shape[-1] * _values.PACKED_BITS[code] // 8) if shape else 1)
+        row_bytes = -(-(shape or (1,))[-1] * _values.PACKED_BITS[code] // 8)
+        assert packed.size == np.prod(shape[:-1], dtype=int) * row_bytes
         assert _values.unpack(packed, code, shape).tobytes() == x.tobytes()
 
 
