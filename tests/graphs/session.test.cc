@@ -136,6 +136,9 @@ end
   ASSERT_TRUE(session.run().ok());
   EXPECT_EQ(Elements(*session.output(0)).number(0), 101);
   EXPECT_EQ(code_of(session.set_state(1, x.view())), Code::kNotFound);
+  EXPECT_EQ(code_of(session.set_state(0, support::ints({2}, {1, 2}).view())), Code::kBadType);
+  EXPECT_EQ(code_of(session.set_state(0, floats({1, 2}, {1, 2}).view())), Code::kBadRank);
+  EXPECT_EQ(code_of(session.set_state(0, floats({3}, {1, 2, 3}).view())), Code::kBadShape);
 }
 
 TEST(Session, GrowingState) {
