@@ -67,12 +67,25 @@ preset() {
   BUILD=build-$1 ./test "${2:-.}"
 }
 
-# The one binary on a processor with nothing beyond SSE2: it must start, choose its kernels and give the right answer.
+# The tests that run kernels, on a preset that has other instruction sets: runtime, operator suite and graphs, nothing above.
+# More entries of ctest may be named, with the programs that they need.
+kernel_tests() {
+  local preset=$1 entries=test_base\ test_kernels\ test_runtime\ test_compiler\ test_graphs\ test_ops also=("${@:2}")
+  TARGETS="$entries ${also[*]/digits/mica}" preset "$preset" "^(${entries// /|}${also[*]/#/|})$"
+}
+
+# The one binary on a processor that has nothing beyond SSE2: it must start, choose its kernels and give the right answer.
 plain_x86_64() {
   local plain=(qemu-x86_64 -cpu qemu64)
-  "${plain[@]}" build/test_kernels --gtest_filter='*Simd*:*Gemm*'
+  "${plain[@]}" build/test_kernels --gtest_brief=1
+  MICA_KERNEL_TABLE=$logs/plain-x86-64.kernels.json "${plain[@]}" build/test_ops --gtest_brief=1
   "${plain[@]}" build/mica run examples/digits/digits.onnx examples/digits/7.png | tee "$logs/plain-x86-64.answer"
   grep -qE '^7 ' "$logs/plain-x86-64.answer"
+}
+
+# Which kernel functions the operator suite ran on each instruction set, over all trees that ran it.
+kernel_table() {
+  tests/suite/kernels.py build/kernels.json build-sse2-only/kernels.json build-aarch64/kernels.json
 }
 
 # The unit tests of a preset, and nothing that they do not need.
