@@ -25,7 +25,7 @@ class MicaRep(BackendRep):
         self._model = model
 
     def run(self, inputs: Any, **keywords: Any) -> tuple[Any, ...]:
-        """The outputs in the model's order. inputs: in the model's order, or by name, or the one there is.
+        """The outputs in the model's order, as a named tuple. inputs: in the model's order, or by name, or the one there is.
 
         Errors: mica.Error.
         """
@@ -36,7 +36,8 @@ class MicaRep(BackendRep):
             feed = {port.name: value for port, value in zip(self._model.inputs, values)}
         found = self._model.run(feed)
         names = [port.name for port in self._model.outputs]
-        return tuple(namedtupledict("Outputs", names)(*(found[name] for name in names)))
+        outputs: tuple[Any, ...] = namedtupledict("Outputs", names)(*(found[name] for name in names))
+        return outputs
 
 
 class MicaBackend(Backend):
