@@ -31,21 +31,10 @@ void add_metadata(Graph& graph, const ConvertOptions& options) {
   graph.keep.insert(graph.keep.end(), options.keep.begin(), options.keep.end());
 }
 
-}  // namespace
-
-Result<Lowered> compile(Graph graph, const ConvertOptions& options, ConvertReport& report) {
+template <class Do>
+Result<Lowered> without_exceptions(const Do& run) {
   try {
-    add_metadata(graph, options);
-    report.nodes_imported = count_nodes(graph);
-    if (report.watch) report.watch("import", graph);
-    if (options.widen_half) widen_half(graph);
-    report.rules_fired = declutter(graph, options.declutter);
-    report.nodes_decluttered = count_nodes(graph);
-    count_constants(graph, report);
-    if (report.watch) report.watch("graph", graph);
-    Lowered lowered = lower(std::move(graph), options.lower);
-    for (const PlanFunction& function : lowered.plan.functions) report.stages += function.stages.size();
-    return lowered;
+    return run();
   } catch (const Failure& failure) {
     return failure.error->copy();
   } catch (const std::bad_alloc&) {
@@ -55,9 +44,31 @@ Result<Lowered> compile(Graph graph, const ConvertOptions& options, ConvertRepor
   }
 }
 
+Lowered compile_graph(Graph& graph, const ConvertOptions& options, ConvertReport& report) {
+  add_metadata(graph, options);
+  report.nodes_imported = count_nodes(graph);
+  if (report.watch) report.watch("import", graph);
+  if (options.widen_half) widen_half(graph);
+  report.rules_fired = declutter(graph, options.declutter);
+  report.nodes_decluttered = count_nodes(graph);
+  count_constants(graph, report);
+  if (report.watch) report.watch("graph", graph);
+  Lowered lowered = lower(std::move(graph), options.lower);
+  for (const PlanFunction& function : lowered.plan.functions) report.stages += function.stages.size();
+  return lowered;
+}
+
+}  // namespace
+
+Result<Lowered> compile(Graph graph, const ConvertOptions& options, ConvertReport& report) {
+  return without_exceptions([&] { return compile_graph(graph, options, report); });
+}
+
 Result<Lowered> convert(const Source& source, const ConvertOptions& options, ConvertReport& report) {
-  MICA_TRY(Graph graph, import_model(source, options.import));
-  return compile(std::move(graph), options, report);
+  return without_exceptions([&]() -> Result<Lowered> {
+    MICA_TRY(Graph graph, import_model(source, options.import));  // moving a graph takes memory
+    return compile_graph(graph, options, report);
+  });
 }
 
 }  // namespace mica

@@ -49,8 +49,10 @@ void Stock::add(const std::string& path) {
   to.push_back(std::move(seed));
 }
 
+// A third are of those made here, which have more in one file than a corpus of single operators.
 const Seed& Stock::any(Random& random) const {
   const Seed* seed = nullptr;
+  if (random() % 3 == 0) return seeds_[below(made_, random)];
   for (int k = 0; k < 16; ++k) {
     seed = &seeds_[below(seeds_.size(), random)];
     if (seed->file.bytes.size() < kLarge) break;
