@@ -42,13 +42,13 @@ inline std::string_view name_of(ConvAlgorithm algorithm) {
 inline Status add_step(BindScope& scope, const ConvStep& step, std::string_view name) {
   const ConvProblem& p = step.args.problem;
   const double outputs = static_cast<double>(p.images * p.out[0] * p.out[1] * p.out[2] * p.out_channels);
-  return scope.add(
-      {.kernel = run_step,
-       .arguments = &step,
-       .tasks = step.args.choice.tasks,
-       .work = outputs * static_cast<double>(p.in_channels / p.groups * p.kernel[0] * p.kernel[1] * p.kernel[2]),
-       .scratch_bytes = static_cast<size_t>(step.args.choice.scratch_floats) * sizeof(float),
-       .name = name});
+  const int64_t products = p.in_channels / p.groups * p.kernel[0] * p.kernel[1] * p.kernel[2];  // for one output
+  return scope.add({.kernel = run_step,
+                    .arguments = &step,
+                    .tasks = step.args.choice.tasks,
+                    .work = outputs * static_cast<double>(products),
+                    .scratch_bytes = static_cast<size_t>(step.args.choice.scratch_floats) * sizeof(float),
+                    .name = name});
 }
 
 }  // namespace mica::conv

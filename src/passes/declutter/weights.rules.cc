@@ -35,9 +35,12 @@ Value* fold_into_conv(const Node& conv, const Affine& f, Builder& build) {
   Value* w = conv.inputs[1];
   const int64_t m = channels_of(*w);
   std::vector<double> weights = contents::numbers(*w), bias(static_cast<size_t>(m), 0.0);
-  const size_t each = m ? weights.size() / static_cast<size_t>(m) : 0;
   if (conv.inputs.size() > 2 && conv.inputs[2]) bias = contents::numbers(*conv.inputs[2]);
-  for (size_t i = 0; i < weights.size(); ++i) weights[i] *= f.scale[i / each];
+  const auto channels = static_cast<size_t>(m);
+  for (size_t c = 0; c < channels; ++c) {
+    const size_t each = weights.size() / channels;
+    for (size_t i = 0; i < each; ++i) weights[c * each + i] *= f.scale[c];
+  }
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * f.scale[i] + f.shift[i];
   const int64_t dims[] = {m};
   Value* folded_w = contents::constant(build, w->type.dtype, contents::dims_of(*w), weights);
@@ -122,9 +125,12 @@ Value* fold_batch_norm_transposed(const Match& m, Builder& build) {
   if (bias.size() != f.scale.size()) return nullptr;
   const int64_t per_group = dims[0] / a.groups,
                 taps = channels ? static_cast<int64_t>(weights.size()) / (dims[0] * dims[1]) : 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const int64_t c = static_cast<int64_t>(i) / (dims[1] * taps), j = static_cast<int64_t>(i) / taps % dims[1];
-    weights[i] *= f.scale[static_cast<size_t>(c / per_group * dims[1] + j)];
+  double* next = weights.data();
+  for (int64_t c = 0; c < dims[0]; ++c) {
+    for (int64_t j = 0; j < dims[1]; ++j) {
+      const double scale = f.scale[static_cast<size_t>(c / per_group * dims[1] + j)];
+      for (int64_t i = 0; i < taps; ++i) *next++ *= scale;
+    }
   }
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * f.scale[i] + f.shift[i];
   const int64_t bias_dims[] = {channels};

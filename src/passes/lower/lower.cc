@@ -78,7 +78,7 @@ class Lowerer {
       made.name = name_of(value->name);
       made.channels_last = channels_last.contains(value);
       made.keep = !value->name.empty() && std::ranges::find(graph.keep, value->name) != graph.keep.end();
-      push(function.values, std::move(made));
+      push(function.values, made);
       return it->second;
     };
     for (const Value* input : graph.inputs) push(function.inputs, value_of(input));
