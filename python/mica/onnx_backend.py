@@ -25,8 +25,9 @@ class MicaRep(BackendRep):
         self._model = model
 
     def run(self, inputs: Any, **keywords: Any) -> tuple[Any, ...]:
-        """The outputs in the model's order, as a named tuple. inputs: in the model's order, or by name, or the one there is.
+        """The outputs in the model's order, as a named tuple.
 
+        inputs: in the model's order, or by name, or the one there is.
         Errors: mica.Error.
         """
         if isinstance(inputs, Mapping):
