@@ -61,7 +61,7 @@ def fused_gemm(c):
         alpha=c.pick(None, 0.5),
         beta=c.pick(None, 2.0),
         activation=name,
-        **extra
+        **extra,
     )
     c.output("y")
 

@@ -99,6 +99,24 @@ def embed(c):
     c.output(*outputs)
 
 
+@generator("QEmbedLayerNormalization")
+def quantized_embed(c):
+    batch, length, width, dtype = 2, c.pick(1, 5), 8, c.pick(np.uint8, np.int8)
+    low, high = (0, 256) if dtype == np.uint8 else (-128, 128)
+    ids = c.input("ids", c.ints(0, 20, batch, length, dtype=np.int32))
+    segments = c.pick("", c.input("segments", c.ints(0, 2, batch, length, dtype=np.int32)))
+    shapes = {"words": (20, width), "positions": (8, width), "types": (2, width), "g": (width,), "b": (width,)}
+    names = [name if segments or name != "types" else "" for name in shapes]
+    for name, shape in shapes.items():
+        c.constant(name, c.ints(low, high, *shape, dtype=dtype))
+        c.constant(f"{name}_scale", np.float32(c.rng.uniform(0.005, 0.02)))
+        c.constant(f"{name}_zero", np.array(c.rng.integers(low + 100, high - 100), dtype))
+    mask = c.pick("", c.input("mask", np.ones((batch, length), np.int32)))
+    inputs = [ids, segments, *names, mask] + [n and f"{n}_{part}" for part in ("scale", "zero") for n in names]
+    c.node("QEmbedLayerNormalization", inputs, ["y", "index"], epsilon=1e-5)
+    c.output("y", "index")
+
+
 def grouped(c, x, last, groups, activation):
     """What GroupNorm means, from value `x`."""
     c.opset(21)

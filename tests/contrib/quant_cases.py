@@ -331,3 +331,35 @@ def gather_blocks(c):
         bits=bits if form == "bytes" else None,
     )
     c.output("y")
+
+
+@generator("DynamicQuantizeLSTM")
+def lstm(c):
+    """Its weights stand for numbers, and it is the standard's LSTM with these."""
+    directions, per_column, hidden, width = c.pick(1, 2), c.pick(0, 1), 5, 4
+    shape = (directions, 4 * hidden) if per_column else (directions,)
+    c.input("x", c.floats(3, 2, width))
+    for name, rows in (("w", width), ("r", hidden)):
+        q, zero = c.ints(-128, 128, directions, rows, 4 * hidden, dtype=np.int8), c.ints(-9, 9, *shape, dtype=np.int8)
+        scale = c.floats(*shape, low=0.002, high=0.01)
+        real = (q - zero.astype(np.float32).reshape(directions, 1, -1)) * scale.reshape(directions, 1, -1)
+        for suffix, value in (
+            ("", q),
+            ("_scale", scale),
+            ("_zero", zero),
+            ("_real", real.transpose(0, 2, 1).astype(np.float32)),
+        ):
+            c.constant(name + suffix, value)
+    rest = [c.pick("", c.constant("bias", c.floats(directions, 8 * hidden))), "", *c.pick(["", ""], ["h", "c"]), ""]
+    for name in rest[2:4]:
+        if name:
+            c.input(name, c.floats(directions, 2, hidden))
+    attributes = dict(
+        hidden_size=hidden, direction=c.pick("forward", "reverse") if directions == 1 else "bidirectional"
+    )
+    outputs = ["y", "y_h", "y_c"]
+    c.node(
+        "DynamicQuantizeLSTM", ["x", "w", "r", *rest, "w_scale", "w_zero", "r_scale", "r_zero"], outputs, **attributes
+    )
+    c.means("LSTM", ["x", "w_real", "r_real", *rest], outputs, **attributes)
+    c.output(*outputs)

@@ -7,6 +7,7 @@
 #include "ops/reduce/softmax.h"
 
 namespace mica {
+MICA_DECLARE_OP(dequantize_linear);
 MICA_DECLARE_OP(gelu);
 MICA_DECLARE_OP(group_norm);
 MICA_DECLARE_OP(layer_norm);
@@ -49,13 +50,6 @@ Values skip_norm(const SourceNode& node, Builder& build) {
   return {y, nullptr, nullptr, total};
 }
 
-// The rows of the position table: those that are named, or the first ones.
-Value* positions(const SourceNode& node, Builder& build) {
-  Value* table = node.input(3);
-  if (node.has_input(8)) return build.one(op_gather, IndexAxis{}, {table, node.input(8)});
-  return slice(build, table, 0, list(build, {0}), size_of(build, node.input(0), 1));
-}
-
 // How many tokens of each sequence the mask shows; 0 without a mask.
 Value* mask_index(const SourceNode& node, Builder& build) {
   if (node.has_input(7)) {
@@ -65,15 +59,26 @@ Value* mask_index(const SourceNode& node, Builder& build) {
   return build.one(op_expand, {build.scalar(DType::kI32, 0), size_of(build, node.input(0), 0)});
 }
 
+// Inputs: tokens, segments, tables of words, positions and segments, scale, bias, mask; then either places of the
+// tokens or, `quantized`, scales of the inputs 2 to 6 and their zero points. Rows are picked before they become
+// numbers.
+template <bool quantized>
 Values embed_layer_norm(const SourceNode& node, Builder& build) {
   node.ignore("mask_index_type");  // the output's presence says it
   require_rank(node.input(0), 2, 2, "the tokens");
-  Value* total = build.one(op_gather, IndexAxis{}, {node.input(2), node.input(0)});
-  total = build.one(op_add, {total, positions(node, build)});
   if (node.has_input(1) != node.has_input(4)) fail(Code::kBadModel, "segments and their table come together");
-  if (node.has_input(1))
-    total = build.one(op_add, {total, build.one(op_gather, IndexAxis{}, {node.input(4), node.input(1)})});
-  Value* y = build.one(op_layer_norm, last_axis(node, 1e-12f), {total, node.input(5), node.input(6)});
+  const auto real = [&](Value* x, size_t of) {
+    return quantized ? build.one(op_dequantize_linear, {x, node.input(of + 6), node.input(of + 11)}) : x;
+  };
+  const auto rows = [&](size_t table, Value* which) {
+    return real(build.one(op_gather, IndexAxis{}, {node.input(table), which}), table);
+  };
+  Value* places = quantized ? nullptr : node.optional(8);
+  Value* first = slice(build, node.input(3), 0, list(build, {0}), size_of(build, node.input(0), 1));
+  Value* total = build.one(op_add, {rows(2, node.input(0)), places ? rows(3, places) : real(first, 3)});
+  if (node.has_input(1)) total = build.one(op_add, {total, rows(4, node.input(1))});
+  const Values inputs{total, real(node.input(5), 5), real(node.input(6), 6)};
+  Value* y = build.one(op_layer_norm, last_axis(node, 1e-12f), inputs);
   return {y, node.wants(1) ? mask_index(node, build) : nullptr, total};
 }
 
@@ -136,7 +141,8 @@ MICA_SPELLINGS(contrib_norm, {Format::kOnnx, "", "LayerNormalization", 1, 16, la
                {Format::kOnnx, kDomain, "SimplifiedLayerNormalization", 1, kLatest, simplified},
                {Format::kOnnx, kDomain, "SkipLayerNormalization", 1, kLatest, skip_norm<false>},
                {Format::kOnnx, kDomain, "SkipSimplifiedLayerNormalization", 1, kLatest, skip_norm<true>},
-               {Format::kOnnx, kDomain, "EmbedLayerNormalization", 1, kLatest, embed_layer_norm},
+               {Format::kOnnx, kDomain, "EmbedLayerNormalization", 1, kLatest, embed_layer_norm<false>},
+               {Format::kOnnx, kDomain, "QEmbedLayerNormalization", 1, kLatest, embed_layer_norm<true>},
                {Format::kOnnx, kDomain, "GroupNorm", 1, kLatest, group_norm},
                {Format::kOnnx, kDomain, "SkipGroupNorm", 1, kLatest, skip_group_norm},
                {Format::kOnnx, kDomain, "BiasAdd", 1, kLatest, bias_add},

@@ -53,7 +53,9 @@ struct Decoder {
 
 Decoder operands_of(const SourceNode& node, Builder& build) {
   Decoder d{.heads = node.integer("num_heads"), .kv_heads = node.integer("kv_num_heads"), .q = node.input(0)};
-  if (d.heads <= 0 || d.kv_heads <= 0) fail(Code::kBadAttribute, "{} heads and {} of keys", d.heads, d.kv_heads);
+  constexpr int64_t kMostHeads = 1 << 20;
+  if (d.heads <= 0 || d.kv_heads <= 0 || d.heads > kMostHeads || d.kv_heads > kMostHeads)
+    fail(Code::kBadAttribute, "{} heads and {} of keys", d.heads, d.kv_heads);
   require_rank(d.q, 3, 3, "the query");
   if (node.has_input(1)) {
     d.k = node.input(1), d.v = node.input(2);

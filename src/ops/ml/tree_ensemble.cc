@@ -19,7 +19,9 @@ Status infer(InferScope& scope) {
   for (int i : {kNodes, kRoots, kTargets})
     MICA_CHECK(scope.dtype(i) == DType::kI64, kBadType, "input {} must be i64, not {}", i, name_of(scope.dtype(i)));
   MICA_TRY_STATUS(require_same_dtype(scope, kThresholds, kWeights));
-  MICA_CHECK(a.targets > 0, kBadAttribute, "`targets` is {}", a.targets);
+  constexpr int64_t kMostTargets = 1 << 24;
+  MICA_CHECK(a.targets > 0 && a.targets <= kMostTargets, kBadAttribute, "`targets` is {}, expected 1 to {}", a.targets,
+             kMostTargets);
   Shape out;
   if (scope.shape(kX).known()) out = Shape{scope.shape(kX)[0], a.targets};
   scope.out(0, scope.dtype(kWeights), out);
