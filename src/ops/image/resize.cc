@@ -113,7 +113,7 @@ Status set_sizes(const Resize& attributes, const Ints& axes, const TensorView& s
   if (attributes.policy == AspectPolicy::kStretch) return {};
   for (int64_t a : axes) {
     plan[a].scale = keep;
-    plan[a].out = static_cast<int64_t>(keep * static_cast<double>(plan[a].in) + 0.5);
+    plan[a].out = static_cast<int64_t>(std::floor(keep * static_cast<double>(plan[a].in) + 0.5));
   }
   return {};
 }

@@ -123,7 +123,7 @@ namespace {
 // The part of `in` that the operands choose.
 Result<TensorView> cut_view(const RunScope& scope, TensorView in) {
   const auto given = [&](int i) { return scope.has(i) ? &scope.in(i) : nullptr; };
-  MICA_TRY(const SliceCut cut, slice_cut(in, {given(1), given(2), given(3), given(4)}));
+  MICA_TRY(const SliceCut cut, slice_cut(in, {&scope.in(1), &scope.in(2), given(3), given(4)}));
   for (int i = 0; i < in.rank; ++i) in = slice_axis(in, i, cut.begin[i], cut.length[i], cut.step[i]);
   return in;
 }
