@@ -3,6 +3,7 @@
 # that ends with an error counts at least one failure. Later steps run whatever earlier ones did.
 logs=build-ci/logs
 rows=()
+wanted=()  # names of the steps to run; none: all
 total_passed=0 total_failed=0 total_skipped=0
 
 # The corpora beside the checkout, where they are. What is set already is left as it is.
@@ -18,6 +19,7 @@ corpora() {
 step() {
   local name=$1 began=$SECONDS code=0 line passed=0 failed=0 skipped=0
   shift
+  [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " == *" $name "* ]] || return 0
   printf '\n==== %s\n' "$name"
   set +e
   ( set -euo pipefail; "$@" ) </dev/null 2>&1 | tee "$logs/$name.log"
@@ -58,7 +60,7 @@ stripped_size() {
   cp build/libmica_runtime.a "$copy"
   strip --strip-unneeded "$copy"
   size -t "$copy" |
-    awk 'END { printf "runtime library, stripped: %d bytes of code and constants, %d of data\n", $1, $2 + $3 }'
+    awk 'END { printf "runtime library, stripped: %d bytes of code and constants, %d of data\nfigure runtime_stripped_bytes %d\n", $1, $2 + $3, $1 + $2 }'
 }
 
 # Builds a preset and runs its tests, or those whose names match.
@@ -129,21 +131,24 @@ python_package() {
     printf "%d passed, %d failed, %d skipped\n", p, f, s }'
 }
 
-# The numbers that outlive the run: stdout of `figures` is JSON.
+# The numbers that outlive the run: puts the steps that ran into a JSON file, beside those of earlier runs.
 figures() {
-  python3 - "$logs" "$(git rev-parse HEAD)" "${rows[@]}" <<'PYTHON'
+  python3 - "$1" "$logs" "$(git describe --always --dirty --abbrev=12)" "${rows[@]}" <<'PYTHON'
 import datetime, json, os, platform, re, sys
-logs, commit, rows = sys.argv[1], sys.argv[2], sys.argv[3:]
+path, logs, commit, *rows = sys.argv[1:]
 models = (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-steps = {}
+machine = f"{next(models, platform.machine())}, {os.cpu_count()} processors"
+evidence = json.load(open(path)) if os.path.exists(path) else {"steps": {}}
 for row in rows:
     name, passed, failed, skipped, seconds, _ = row.split()
-    steps[name] = {"passed": int(passed), "failed": int(failed), "skipped": int(skipped), "seconds": int(seconds)}
+    step = {"commit": commit, "date": datetime.date.today().isoformat(), "machine": machine, "passed": int(passed),
+            "failed": int(failed), "skipped": int(skipped), "seconds": int(seconds)}
     found = re.findall(r"^figure (\S+) (\S+)$", open(f"{logs}/{name}.log", errors="replace").read(), re.M)
     if found:
-        steps[name]["figures"] = {key: float(value) for key, value in found}
-machine = {"machine": next(models, platform.machine()), "processors": os.cpu_count()}
-date = datetime.date.today().isoformat()
-print(json.dumps({"commit": commit, "date": date, **machine, "steps": steps}, indent=2))
+        step["figures"] = {key: float(value) for key, value in found}
+    evidence["steps"][name] = step
+with open(path + ".new", "w") as file:
+    file.write(json.dumps(evidence, indent=2) + "\n")
+os.replace(path + ".new", path)
 PYTHON
 }
