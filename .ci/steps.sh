@@ -60,7 +60,9 @@ stripped_size() {
   cp build/libmica_runtime.a "$copy"
   strip --strip-unneeded "$copy"
   size -t "$copy" |
-    awk 'END { printf "runtime library, stripped: %d bytes of code and constants, %d of data\nfigure runtime_stripped_bytes %d\n", $1, $2 + $3, $1 + $2 }'
+    awk 'END {
+    printf "runtime library, stripped: %d bytes of code and constants, %d of data\n", $1, $2 + $3
+    printf "figure runtime_stripped_bytes %d\n", $1 + $2 }'
 }
 
 # Builds a preset and runs its tests, or those whose names match.
@@ -69,14 +71,14 @@ preset() {
   BUILD=build-$1 ./test "${2:-.}"
 }
 
-# The tests that run kernels, on a preset that has other instruction sets: runtime, operator suite and graphs, nothing above.
-# More entries of ctest may be named, with the programs that they need.
+# The tests that run kernels, on a preset that has other instruction sets: runtime, operator suite and graphs, nothing
+# above. More entries of ctest may be named, with the programs that they need.
 kernel_tests() {
   local preset=$1 entries=test_base\ test_kernels\ test_runtime\ test_compiler\ test_graphs\ test_ops also=("${@:2}")
   TARGETS="$entries ${also[*]/digits/mica}" preset "$preset" "^(${entries// /|}${also[*]/#/|})$"
 }
 
-# The one binary on a processor that has nothing beyond SSE2: it must start, choose its kernels and give the right answer.
+# The one binary on a processor with nothing beyond SSE2: it must start, choose its kernels and give the right answer.
 plain_x86_64() {
   local plain=(qemu-x86_64 -cpu qemu64)
   "${plain[@]}" build/test_kernels --gtest_brief=1

@@ -23,8 +23,9 @@ BACKBONE = dict(
 )
 
 
-def model(kind, family, inputs, head="AutoModel", suffix="", vary=None, **options):
-    """inputs(torch) makes the input tensors; a backbone among the options is a dictionary."""
+def model(kind, family, inputs, head="AutoModel", suffix="", **options):
+    """inputs(torch) makes the input tensors; `vary` names axes; a backbone among the options is a dictionary."""
+    vary = options.pop("vary", None)
 
     def build():
         import torch
@@ -73,7 +74,7 @@ swin = dict(image_size=32, patch_size=2, embed_dim=8, depths=[1, 2], num_heads=[
 CLASSIFIERS = CLASSIFIERS_ALIKE + [
     model("beit", "classification", pixels(32), vary=BATCH, **PICTURE, use_relative_position_bias=True),
     model("data2vec-vision", "classification", pixels(32), vary=BATCH, **PICTURE),
-    model("vit", "classification", pixels(32), head, "_head", BATCH, **PICTURE, num_labels=5),
+    model("vit", "classification", pixels(32), head, "_head", vary=BATCH, **PICTURE, num_labels=5),
     model("swin", "classification", pixels(32), head, vary=BATCH, **swin),
     model("swinv2", "classification", pixels(32), head, vary=BATCH, **swin),
     model(
