@@ -1,7 +1,9 @@
 #include "runtime/infer.h"
 
+#include <algorithm>
 #include <new>
 
+#include "base/checked.h"
 #include "types/evaluate.h"
 
 namespace mica {
@@ -74,6 +76,20 @@ Status check_epilogue(const Stage& stage, std::span<const InferValue> values) {
   return {};
 }
 
+// Counts, strides and bytes of bound tensors are multiplied without a look: those of each must fit, also when another
+// dimension is 0.
+Status check_size(const Type& type) {
+  constexpr int64_t kMostBytes = int64_t{1} << 62;
+  if (!type.is_tensor() || !type.shape.fixed()) return {};
+  int64_t bytes = element_bytes(DType::kC128);
+  for (Dim d : type.shape.span()) {
+    MICA_CHECK(d.value() >= 0, kBadShape, "a dimension is negative: {}", d.value());
+    const bool fits = checked_mul(bytes, std::max<int64_t>(d.value(), 1), bytes) && bytes <= kMostBytes;
+    MICA_CHECK(fits, kBadShape, "a tensor is larger than the address space");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status FunctionTypes::infer_stage(uint32_t index, bool contents) {
@@ -102,6 +118,8 @@ Status FunctionTypes::infer_stage(uint32_t index, bool contents) {
     return status.take_error().at(plan_.name(stage.name)).at(stage.op->name);
   for (size_t i = 0; i < out.size(); ++i)
     if (stage.outputs[i] != kNoIndex) {
+      if (Status status = check_size(out[i].type); !status.ok())
+        return status.take_error().at(plan_.name(stage.name)).at(stage.op->name);
       values_[stage.outputs[i]] = out[i];
       if (stage.epilogue.count) {
         values_[stage.outputs[i]].constant = nullptr;

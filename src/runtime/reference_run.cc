@@ -27,6 +27,8 @@ RunValue ReferenceRun::value_of(uint32_t v) const {
   if (bound.object) {
     if (!frame_.object_at[v]) frame_.object_at[v] = &frame_.objects[v];
     value.object = frame_.object_at[v];
+    value.tensor.dtype = bound.type.dtype;  // an operator that takes it for a tensor finds no elements
+    value.tensor.rank = 1;
     return value;
   }
   if (bound.dynamic) {

@@ -47,6 +47,8 @@ class Runner {
     stage_fn_ = fn;
     stage_user_ = user;
   }
+  // Counts memory that somebody else holds for the session's runs. Errors: kMemoryCap.
+  Status charge(size_t more);
   void begin_run() { text_.reset(); }
 
   size_t memory_bytes() const;  // arenas, slots, scratch of all frames now held
@@ -83,7 +85,6 @@ class Runner {
                        const RunControl& control);
   Status report(Frame& frame, const BoundSegment& segment, const BoundStep& step, int64_t begin_ns);
   Result<Frame*> frame_for(uint32_t function, int depth);
-  Status charge(size_t more);
 
   Model& model_;
   RunnerOptions options_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/checked.h"
 #include "base/fp_mode.h"
 #include "base/threads.h"
 
@@ -35,6 +36,14 @@ Status Session::begin() {
   MICA_TRY_STATUS(given_.resize(main().inputs.size()));
   MICA_TRY_STATUS(states_.resize(model_.plan().states.size()));
   MICA_TRY_STATUS(symbols_.resize(model_.plan().dims.symbols()));
+  for (size_t k = 0; k < states_.size(); ++k) {
+    const Type& type = input_type(model_.plan().states[k].input);
+    if (!type.shape.fixed()) continue;  // begins empty
+    MICA_TRY(const int64_t count, element_count(type.shape));
+    int64_t bytes = 0;
+    MICA_CHECK(checked_mul<int64_t>(count, element_bytes(type.dtype), bytes), kBadShape, "a state is too large");
+    MICA_TRY_STATUS(runner_.charge(static_cast<size_t>(bytes)));
+  }
   return reset_states();
 }
 

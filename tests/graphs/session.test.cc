@@ -141,6 +141,37 @@ end
   EXPECT_EQ(code_of(session.set_state(0, floats({3}, {1, 2, 3}).view())), Code::kBadShape);
 }
 
+TEST(Session, StatesCountAgainstTheCap) {
+  Machinery machinery(compiled(R"(graph "large"
+  input %h: f32[1000] "h"
+  %n = neg(%h)
+  output %n "n"
+  state "n" "h"
+end
+)"));
+  Result<Session*> made = Session::create(machinery.model(), {.memory_cap = 3999});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code(), Code::kMemoryCap);
+}
+
+TEST(Session, SizesThatDoNotFitAreRefused) {
+  Machinery machinery(compiled(R"(graph "wide"
+  input %x: f32[1,1] "x"
+  input %to: i64[2] "to"
+  %y = expand(%x, %to)
+  output %y "y"
+end
+)"));
+  Session& session = machinery.session();
+  const OwnedTensor x = floats({1, 1}, {1});
+  for (const auto& sizes : {std::vector<int64_t>{int64_t{1} << 31, int64_t{1} << 33}, {int64_t{1} << 61, 1}}) {
+    const OwnedTensor to = support::ints({2}, sizes);
+    ASSERT_TRUE(session.set_input(0, x.view()).ok());
+    ASSERT_TRUE(session.set_input(1, to.view()).ok());
+    EXPECT_EQ(code_of(session.run()), Code::kBadShape);
+  }
+}
+
 TEST(Session, GrowingState) {
   Machinery machinery(compiled(R"(graph "cache"
   symbol T input
