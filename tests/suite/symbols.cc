@@ -98,8 +98,8 @@ std::vector<KernelSymbol> kernel_symbols() {
       read_table(image, sections[i], image.data() + sections[sections[i].sh_link].sh_offset, out);
   std::ranges::sort(out, {}, &KernelSymbol::address);
   // Several names of one function: the first stands for all.
-  const auto [first, last] = std::ranges::unique(out, {}, &KernelSymbol::address);
-  out.erase(first, last);
+  const auto same = [](const KernelSymbol& a, const KernelSymbol& b) { return a.address == b.address; };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
   return out;
 }
 
