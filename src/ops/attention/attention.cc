@@ -32,6 +32,33 @@ Status check_cache(const InferScope& scope) {
   return {};
 }
 
+bool agree(Dim a, Dim b) { return !a.is_fixed() || !b.is_fixed() || a == b; }
+
+// Kernels trust what is checked here: at bind all of it is known.
+Status check_past(const InferScope& scope, int input, int fresh_input, const Part& fresh) {
+  if (!scope.has(input)) return {};
+  MICA_TRY_STATUS(require_same_dtype(scope, fresh_input, input));
+  const Shape& past = scope.shape(input);
+  if (!past.known()) return {};
+  MICA_TRY_STATUS(require_rank(scope, input, 4, 4));
+  MICA_CHECK(agree(past[0], fresh.batch) && agree(past[1], fresh.heads) && agree(past[3], fresh.size), kBadShape,
+             "input {} has another number of sequences, heads or elements than what it goes before", input);
+  return {};
+}
+
+Status check_operands(const InferScope& scope, const Part& q, const Part& k, const Part& v) {
+  MICA_CHECK(agree(q.batch, k.batch) && agree(q.batch, v.batch), kBadShape,
+             "queries, keys and values of different numbers of sequences");
+  MICA_CHECK(agree(k.heads, v.heads) && agree(k.length, v.length), kBadShape,
+             "keys and values of different numbers of heads or positions");
+  MICA_TRY_STATUS(check_past(scope, kPastKey, kK, k));
+  MICA_TRY_STATUS(check_past(scope, kPastValue, kV, v));
+  if (!scope.has(kPastKey) || !scope.shape(kPastKey).known() || !scope.shape(kPastValue).known()) return {};
+  MICA_CHECK(agree(scope.shape(kPastKey)[2], scope.shape(kPastValue)[2]), kBadShape,
+             "past keys and values of different numbers of positions");
+  return {};
+}
+
 Status infer(InferScope& scope) {
   const auto& a = scope.attributes<Attention>();
   MICA_TRY_STATUS(require_float(scope, kQ));
@@ -56,9 +83,9 @@ Status infer(InferScope& scope) {
   if (q.heads.is_fixed() && k.heads.is_fixed())
     MICA_CHECK(k.heads.value() > 0 && q.heads.value() % k.heads.value() == 0, kBadShape,
                "{} heads of queries for {} of keys", q.heads.value(), k.heads.value());
+  MICA_TRY_STATUS(check_operands(scope, q, k, v));
   Dim total = k.length;
   if (scope.has(kPastKey) && scope.shape(kPastKey).known()) {
-    MICA_TRY_STATUS(require_rank(scope, kPastKey, 4, 4));
     total = dims.add(total, scope.shape(kPastKey)[2]);
   } else if (scope.has(kPastKey)) {
     total = dims.fresh("keys");
