@@ -124,10 +124,10 @@ TEST(ArgReduce, TiesAndNan) {
        std::vector<std::vector<int64_t>>{{1}, {3, 67}, {67, 3}, {2, 21, 5}, {2, 5, 40}, {2, 1031}, {3, 4, 5, 6}})
     for (int axis = 0; axis < static_cast<int>(dims.size()); ++axis)
       for (bool last : {false, true})
-        for (const Spec& x : {uniform(dims, 0, 9, 1), special(dims, 2)})
+        for (const Spec& given : {uniform(dims, 0, 9, 1), special(dims, 2)})
           check({.op = "arg_reduce",
                  .attributes = {{"axis", axis}, {"last", last}, {"smallest", axis == 1}, {"keep_dims", axis > 0}},
-                 .inputs = {x},
+                 .inputs = {given},
                  .expect_kernel = "arg_reduce_f32"});
   check_error({.op = "arg_reduce", .inputs = {uniform({0, 3})}}, Code::kBadShape);
 }
