@@ -135,7 +135,10 @@ python_package() {
 
 # The numbers that outlive the run: puts the steps that ran into a JSON file, beside those of earlier runs.
 figures() {
-  python3 - "$1" "$logs" "$(git describe --always --dirty --abbrev=12)" "${rows[@]}" <<'PYTHON'
+  local commit changed
+  commit=$(git rev-parse --short=12 HEAD)
+  changed=$(git status --porcelain --untracked-files=no -- ":!$1")
+  python3 - "$1" "$logs" "$commit${changed:+-dirty}" "${rows[@]}" <<'PYTHON'
 import datetime, json, os, platform, re, sys
 path, logs, commit, *rows = sys.argv[1:]
 models = (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
