@@ -1,5 +1,6 @@
 """The package's types, as a strict checker sees them, and the extension module's stub beside the module."""
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,14 +13,16 @@ from mica import _mica
 PACKAGE = Path(mica.__file__).parent
 
 
-def checked(cache, *arguments):
+def checked(place, *arguments):
     pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(place / "cache"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_strict(tmp_path):
+    # A folder of its own: beside the package lie other modules, which would shadow the library's.
+    shutil.copytree(PACKAGE, tmp_path / "mica", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     program = tmp_path / "program.py"
     program.write_text(
         "import mica\n"
@@ -28,8 +31,8 @@ def test_strict(tmp_path):
         "mica.load('a.onnx', thread=1)  # type: ignore[call-arg]\n"
         "code: int = mica.Error(1, 'a').code\n"
     )
-    checked(tmp_path / "cache", "-p", "mica")
-    checked(tmp_path / "cache", str(program))
+    checked(tmp_path, "-p", "mica")
+    checked(tmp_path, str(program))
 
 
 def test_the_stub_has_what_the_module_has():
