@@ -14,7 +14,7 @@ MICA_DECLARE_OP(tanh);
 
 namespace {
 
-using namespace expand;
+using expand::channels_first, expand::channels_last;
 
 Values max_pool(const SourceNode& node, Builder& build) {
   MaxPool a;

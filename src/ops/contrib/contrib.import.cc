@@ -8,8 +8,6 @@ MICA_DECLARE_OP(trilu);
 
 namespace {
 
-using namespace expand;
-
 Values expand_dims(const SourceNode& node, Builder& build) {
   return {build.one(op_unsqueeze, {node.input(0), build.ints(node.constant_ints(1))})};
 }

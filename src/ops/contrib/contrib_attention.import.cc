@@ -8,7 +8,9 @@ MICA_DECLARE_OP(matmul_integer);
 
 namespace {
 
-using namespace expand;
+using expand::Attended, expand::attend, expand::cast, expand::concat, expand::from_heads, expand::key_count,
+    expand::list, expand::mask_numbers, expand::rank_of, expand::require_rank, expand::reshape, expand::slice,
+    expand::split, expand::sum, expand::take, expand::to_heads, expand::unsqueeze;
 
 void refuse_attributes(const SourceNode& node, std::initializer_list<const char*> names) {
   for (const char* name : names)

@@ -18,7 +18,8 @@ MICA_DECLARE_OP(softmax);
 
 namespace {
 
-using namespace expand;
+using expand::cast, expand::channels_first, expand::channels_last, expand::hide_unwanted, expand::list, expand::rank_of,
+    expand::refuse_output, expand::require_rank, expand::size_of, expand::slice, expand::sum, expand::unsqueeze;
 
 LayerNorm last_axis(const SourceNode& node, float epsilon) {
   return {.axis = -1, .epsilon = node.number("epsilon", epsilon)};

@@ -8,7 +8,8 @@ MICA_DECLARE_OP(matmul);
 
 namespace {
 
-using namespace expand;
+using expand::cast, expand::list, expand::rank_of, expand::reshape, expand::size_of, expand::slice, expand::sum,
+    expand::transpose, expand::unsqueeze;
 
 DType unsigned_of(int64_t bits) {
   if (bits == 2) return DType::kU2;

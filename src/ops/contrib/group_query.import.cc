@@ -14,7 +14,9 @@ MICA_DECLARE_OP(tensor_scatter);
 
 namespace {
 
-using namespace expand;
+using expand::Attended, expand::attend, expand::cast, expand::concat, expand::from_heads, expand::iota, expand::list,
+    expand::rank_of, expand::refuse_output, expand::require_rank, expand::reshape, expand::size_of, expand::slice,
+    expand::split, expand::to_heads, expand::unsqueeze;
 
 int64_t fixed(const Dim& d, std::string_view what) {
   if (!d.is_fixed()) fail(Code::kUnsupportedOperator, "{} is not known", what);

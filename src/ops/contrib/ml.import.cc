@@ -10,7 +10,9 @@ MICA_DECLARE_OP(matmul);
 
 namespace {
 
-using namespace expand;
+using expand::PostTransform, expand::best_label, expand::cast, expand::concat, expand::label_above, expand::labels_of,
+    expand::list, expand::post_transform, expand::rank_of, expand::reshape, expand::transformed, expand::transpose,
+    expand::two_columns, expand::unsqueeze;
 
 // Features [N, F] in single precision.
 Value* features(const SourceNode& node, Builder& build) {

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-using namespace expand;
+using expand::cast, expand::rank_of, expand::require_rank, expand::transpose, expand::unsqueeze;
 
 // Weights [directions, in, gates] with one scale a direction, or one for each of its columns, as numbers
 // [directions, gates, in].

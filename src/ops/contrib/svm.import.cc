@@ -9,7 +9,8 @@ MICA_DECLARE_OP(tanh);
 
 namespace {
 
-using namespace expand;
+using expand::PostTransform, expand::best_label, expand::cast, expand::labels_of, expand::list, expand::post_transform,
+    expand::rank_of, expand::reshape, expand::transformed, expand::transpose, expand::two_columns, expand::unsqueeze;
 
 // The kernel of each row of x [N, F] with each of the vectors [S, F]: [N, S].
 Value* kernels(const SourceNode& node, Builder& build, Value* x, Value* vectors) {

@@ -10,7 +10,8 @@ MICA_DECLARE_OP(tree_ensemble);
 
 namespace {
 
-using namespace expand;
+using expand::PostTransform, expand::best_label, expand::cast, expand::label_above, expand::labels_of, expand::list,
+    expand::post_transform, expand::rank_of, expand::slice, expand::transformed, expand::two_columns, expand::unsqueeze;
 using trees::kColumns;
 using trees::kLeaf;
 
