@@ -236,9 +236,25 @@ TEST(Select, Rules) {
          .expect = {{.numbers = {0, 1, 2, 0, 0, 0, 3, 4, 0, 0}}}});
 }
 TEST(Fourier, AnyLength) {
-  for (int64_t n : {1, 2, 3, 8, 12, 17, 30})
+  // A bin is a sum of n numbers of magnitude below 1.5, in fewer than n roundings each; the inverse divides by n.
+  for (int64_t n : {1, 2, 3, 8, 12, 17, 30, 34, 49, 100, 143, 1024})
     for (bool inverse : {false, true})
-      check({.op = "dft", .attributes = {{"inverse", inverse}}, .inputs = {uniform({2, n, 2})}});
+      for (int64_t parts : {1, 2})
+        check({.op = "dft",
+               .attributes = {{"inverse", inverse}},
+               .inputs = {uniform({2, n, parts})},
+               .terms = static_cast<double>(n),
+               .scale = inverse ? 1.5 : 1.5 * static_cast<double>(n),
+               .expect_kernel = n % 17 == 0 ? "" : "dft_f32"});
+  for (bool inverse : {false, true})  // another length than the operand's, another axis, half a spectrum
+    for (int64_t length : {6, 15, 40})
+      for (bool onesided : {false, true})
+        check({.op = "dft",
+               .attributes = {{"inverse", inverse}, {"onesided", onesided}},
+               .inputs = {uniform({15, 3, inverse ? 2 : 1}), scalar(static_cast<double>(length), DType::kI64),
+                          scalar(0, DType::kI64)},
+               .terms = 40,
+               .scale = 60});
   check({.op = "dft",
          .inputs = {list({4, 1}, {1, 2, 3, 4})},
          .expect = {{.numbers = {10, 0, -2, 2, -2, 0, -2, -2}, .dims = {{4, 2}}}},

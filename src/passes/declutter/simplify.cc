@@ -155,6 +155,7 @@ int64_t remove_dead_pass(Graph& graph, const DeclutterOptions&) { return remove_
 
 constexpr SimplifyPass kPasses[] = {
     {"fold-constants", "f(constants) → constant", fold_constants},
+    {"inline-branch", "cond of a known condition → the nodes of the branch that is taken", inline_branches},
     {"merge-equal", "y = f(x), z = f(x) → z is y", merge_equal},
     {"remove-dead", "nodes that nobody reads → nothing", remove_dead_pass},
 };
