@@ -92,6 +92,14 @@ kernel_table() {
   tests/suite/kernels.py build/kernels.json build-sse2-only/kernels.json build-aarch64/kernels.json
 }
 
+# The same bits on every instruction set with fused multiply-add, here and on an emulated processor.
+one_answer() {
+  cmake --preset aarch64
+  cmake --build build-aarch64 --target answers
+  tests/with_python build tests/exact/exact.py --mica build/mica --answers build/tests/answers \
+    --other build-aarch64/tests/answers
+}
+
 # The unit tests of a preset, and nothing that they do not need.
 unit_tests() {
   local names="test_base test_kernels test_runtime test_compiler test_importers test_tools test_graphs test_ops"

@@ -113,6 +113,14 @@ endif()
 if(TARGET mica AND Python3_FOUND)
   add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${tests}/threads --mica $<TARGET_FILE:mica>)
 endif()
+# exact: one answer on every instruction set with fused multiply-add; the program runs on emulated processors too.
+add_executable(answers tests/exact/answers.cc)
+target_link_libraries(answers PRIVATE mica_runtime mica_flags)
+set_target_properties(answers PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+if(TARGET mica)
+  add_test(NAME exact COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR} ${tests}/exact/exact.py
+    --mica $<TARGET_FILE:mica> --answers $<TARGET_FILE:answers>)
+endif()
 # accuracy: right answers over labelled data, beside ONNX Runtime's.
 if(TARGET mica_tools)
   add_executable(run_samples tests/samples/main.cc)

@@ -71,15 +71,17 @@ void product(const GemmArgs& plain, float* packing) {
 }
 
 float dot(const float* a, const float* b, int64_t n) {
-  F32 sum[4] = {zero(), zero(), zero(), zero()};
+  constexpr ReduceFunction kSum = ReduceFunction::kSum;
+  Sums sum[4];
+  MICA_UNROLL for (int j = 0; j < 4; ++j) sum[j] = neutral_sums<kSum>();
+  const auto product = [&](F32 to, int64_t at, int width) {
+    return fma(load_some(a + at, width), load_some(b + at, width), to);
+  };
   int64_t i = 0;
-  for (; i + 4 * kLanes <= n; i += 4 * kLanes)
-    MICA_UNROLL for (int j = 0; j < 4; ++j) sum[j] = fma(load(a + i + j * kLanes), load(b + i + j * kLanes), sum[j]);
-  for (; i < n; i += kLanes) {
-    const int width = static_cast<int>(least(kLanes, n - i));
-    sum[0] = fma(load_some(a + i, width), load_some(b + i, width), sum[0]);
-  }
-  return reduce_add(add(add(sum[0], sum[1]), add(sum[2], sum[3])));
+  for (; i + 4 * kSumLanes <= n; i += 4 * kSumLanes)
+    MICA_UNROLL for (int j = 0; j < 4; ++j) add_elements(sum[j], i + j * kSumLanes, n, product);
+  for (; i < n; i += kSumLanes) add_elements(sum[0], i, n, product);
+  return over_lanes<kSum>(combined<kSum>(combined<kSum>(sum[0], sum[1]), combined<kSum>(sum[2], sum[3])));
 }
 
 // scores = scale · q · kᵀ.

@@ -7,26 +7,27 @@ namespace {
 
 // Sum of (x - shift)^2, blocked as reduce_run is.
 float sum_of_squares(const float* x, int64_t n, float shift) {
-  Tree<ReduceFunction::kSum> tree;
+  constexpr ReduceFunction kSum = ReduceFunction::kSum;
+  Tree<kSum, kSumParts> tree;
   const F32 s = set1(shift);
-  constexpr int64_t kBlock = kBlockVectors * kLanes;
+  constexpr int64_t kBlock = kBlockVectors * kSumLanes;
+  const auto square = [&](F32 sum, int64_t at, int width) {
+    F32 u = sub(load_some(x + at, width), s);
+    if (width < kLanes) u = select(first_lanes(width), u, zero());
+    return fma(u, u, sum);
+  };
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t end = least(n, i + kBlock);
-    F32 a = zero(), b = zero();
+    Sums a = neutral_sums<kSum>(), b = a;
     int64_t k = i;
-    for (; k + 2 * kLanes <= end; k += 2 * kLanes) {
-      const F32 u = sub(load(x + k), s), v = sub(load(x + k + kLanes), s);
-      a = fma(u, u, a);
-      b = fma(v, v, b);
+    for (; k + 2 * kSumLanes <= end; k += 2 * kSumLanes) {
+      add_elements(a, k, end, square);
+      add_elements(b, k + kSumLanes, end, square);
     }
-    for (; k < end; k += kLanes) {
-      const int width = static_cast<int>(least(kLanes, end - k));
-      const F32 u = select(first_lanes(width), sub(load_some(x + k, width), s), zero());
-      a = fma(u, u, a);
-    }
-    tree.push(add(a, b));
+    for (; k < end; k += kSumLanes) add_elements(a, k, end, square);
+    tree.push(combined<kSum>(a, b));
   }
-  return reduce_add(tree.result());
+  return n > 0 ? over_lanes<kSum>(tree.result()) : 0.0f;
 }
 
 void scale_elements(const float* x, float* y, int64_t n, float mean, float factor, const float* scale,

@@ -1,9 +1,9 @@
 // Reductions of f32: sums and extremes over one run of loops, and softmax along an axis.
 //
 // A tensor is outer × reduced × lanes: `lanes` neighbouring elements (1 when the innermost loop is reduced) are reduced
-// side by side. The order of additions depends on the shape and the vector length alone: elements are dealt to vector
-// accumulators in blocks, whose results are combined in a fixed tree, so that an error grows with the logarithm of the
-// length.
+// side by side. The order of additions depends on the shape alone, on sets with fused multiply-add: elements are dealt
+// to 16 lanes of accumulators in blocks, whose results are combined in a fixed tree, so that an error grows with the
+// logarithm of the length.
 #pragma once
 #include <stdint.h>
 

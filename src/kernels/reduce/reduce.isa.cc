@@ -42,15 +42,14 @@ float reduce_single(const ReduceArgs& args, const float* in) {
   const int last = args.inner_loops - 1;
   const int64_t runs = runs_of(args);
   if (runs == 1) return reduce_run<kF>(in, args.inner[last], args.in_inner[last]);
-  Tree<kF> tree;
+  Tree<kF, 1> tree;  // the same in every lane
   for (int64_t r = 0; r < runs; ++r) {
     const float* from = in + offset_of(r, args.inner, args.in_inner, last);
-    float lane[kLanes];
-    store(lane, neutral<kF>());
-    lane[0] = reduce_run<kF>(from, args.inner[last], args.in_inner[last]);
-    tree.push(load(lane));
+    tree.push({{set1(reduce_run<kF>(from, args.inner[last], args.in_inner[last]))}});
   }
-  return over_lanes<kF>(tree.result());
+  float lane[kLanes];
+  store(lane, runs > 0 ? tree.result().part[0] : neutral<kF>());
+  return lane[0];
 }
 
 // Up to kLaneBlock neighbours side by side.
@@ -60,7 +59,7 @@ void reduce_lanes(const ReduceArgs& args, const float* in, float* out, int64_t l
   const int64_t runs = runs_of(args), n = args.inner[last], step = args.in_inner[last];
   for (int64_t v = 0; v < lanes; v += kLanes) {
     const int width = static_cast<int>(least(kLanes, lanes - v));
-    Tree<kF> tree;
+    Tree<kF, 1> tree;
     F32 sum = neutral<kF>();
     int64_t in_block = 0;
     for (int64_t r = 0; r < runs; ++r) {
@@ -68,14 +67,14 @@ void reduce_lanes(const ReduceArgs& args, const float* in, float* out, int64_t l
       for (int64_t i = 0; i < n; ++i) {
         sum = with_element<kF>(sum, load_some(from + i * step, width));
         if (++in_block < kBlockVectors) continue;
-        tree.push(sum);
+        tree.push({{sum}});
         sum = neutral<kF>();
         in_block = 0;
       }
     }
-    if (in_block) tree.push(sum);
+    if (in_block) tree.push({{sum}});
     float lane[kLanes];
-    store(lane, tree.result());
+    store(lane, tree.count ? tree.result().part[0] : neutral<kF>());
     for (int i = 0; i < width; ++i) out[(v + i) * args.out_lane] = finished(lane[i], args);
   }
 }
@@ -127,18 +126,18 @@ void softmax_row(const float* x, float* out, int64_t n, bool logarithm) {
 void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int width) {
   F32 largest = set1(-__builtin_inff());
   for (int64_t i = 0; i < args.n; ++i) largest = max_nan(largest, load_some(x + i * args.in_stride, width));
-  Tree<ReduceFunction::kSum> tree;
+  Tree<ReduceFunction::kSum, 1> tree;
   F32 sum = zero();
   for (int64_t i = 0; i < args.n; ++i) {
     const F32 e = exp_of(sub(load_some(x + i * args.in_stride, width), largest));
     if (!args.logarithm) store_some(out + i * args.out_stride, e, width);
     sum = add(sum, e);
     if ((i + 1) % kBlockVectors) continue;
-    tree.push(sum);
+    tree.push({{sum}});
     sum = zero();
   }
-  tree.push(sum);
-  const F32 total = tree.result(), factor = div(set1(1.0f), total), log_sum = log_of(total);
+  tree.push({{sum}});
+  const F32 total = tree.result().part[0], factor = div(set1(1.0f), total), log_sum = log_of(total);
   for (int64_t i = 0; i < args.n; ++i) {
     float* to = out + i * args.out_stride;
     if (args.logarithm)

@@ -40,6 +40,29 @@ MICA_INLINE F32 combined(F32 x, F32 y) {
     return with_element<kF>(x, y);
   return add(x, y);
 }
+// Lanes that a sum along a row is spread over: the same number on every set with fused multiply-add, so that all of
+// them add in the same order and give the same bits. Sets without round products differently anyway.
+inline constexpr int kSumLanes = kHasFma ? 16 : kLanes;
+inline constexpr int kSumParts = kSumLanes / kLanes;
+static_assert(kSumLanes % kLanes == 0);
+
+// Running values; part p has the lanes from p * kLanes.
+template <int kParts>
+struct Lanes {
+  F32 part[kParts];
+};
+using Sums = Lanes<kSumParts>;
+template <ReduceFunction kF>
+MICA_INLINE Sums neutral_sums() {
+  Sums s;
+  MICA_UNROLL for (int p = 0; p < kSumParts; ++p) s.part[p] = neutral<kF>();
+  return s;
+}
+template <ReduceFunction kF, int kParts>
+MICA_INLINE Lanes<kParts> combined(Lanes<kParts> x, const Lanes<kParts>& y) {
+  MICA_UNROLL for (int p = 0; p < kParts; ++p) x.part[p] = combined<kF>(x.part[p], y.part[p]);
+  return x;
+}
 template <ReduceFunction kF>
 MICA_INLINE float over_lanes(F32 v) {
   if constexpr (kF == ReduceFunction::kMax) return reduce_max(v);
@@ -53,81 +76,106 @@ MICA_INLINE float over_lanes(F32 v) {
   }
   return reduce_add(v);
 }
+// Upper halves meet lower ones until one lane is left, as within a vector.
+template <ReduceFunction kF>
+MICA_INLINE float over_lanes(Sums s) {
+  MICA_UNROLL for (int half = kSumParts / 2; half > 0; half /= 2) MICA_UNROLL for (int p = 0; p < half; ++p) s.part[p] =
+      combined<kF>(s.part[p], s.part[p + half]);
+  return over_lanes<kF>(s.part[0]);
+}
 
 // Running values of blocks, combined as a binary counter carries: block k meets block k + 1, pairs meet pairs, and so
 // on.
-template <ReduceFunction kF>
+template <ReduceFunction kF, int kParts>
 struct Tree {
+  using V = Lanes<kParts>;
   static constexpr int kLevels = 40;
-  F32 level[kLevels];
+  V level[kLevels];
   uint64_t count = 0;
-  MICA_INLINE void push(F32 v) {
+  MICA_INLINE void push(V v) {
     int i = 0;
     for (uint64_t bits = count; bits & 1; bits >>= 1) v = combined<kF>(level[i++], v);
     level[i] = v;
     ++count;
   }
-  MICA_INLINE F32 result() const {
-    F32 v = neutral<kF>();
-    bool first = true;
-    for (int i = 0; i < kLevels && count >> i; ++i) {
-      if (!(count >> i & 1)) continue;
-      v = first ? level[i] : combined<kF>(level[i], v);
-      first = false;
-    }
+  // Of at least one block.
+  MICA_INLINE V result() const {
+    int i = 0;
+    while (!(count >> i & 1)) ++i;
+    V v = level[i];
+    for (++i; i < kLevels && count >> i; ++i)
+      if (count >> i & 1) v = combined<kF>(level[i], v);
     return v;
   }
 };
 
-// Vectors per block: so many additions deep is the error before the tree.
+// Vectors of kSumLanes per block: so many additions deep is the error before the tree.
 inline constexpr int64_t kBlockVectors = 32;
 
 // n elements `stride` floats apart.
 template <ReduceFunction kF>
 float reduce_run(const float* x, int64_t n, int64_t stride) {
-  Tree<kF> tree;
-  constexpr int64_t kBlock = kBlockVectors * kLanes;
+  Tree<kF, kSumParts> tree;
+  constexpr int64_t kBlock = kBlockVectors * kSumLanes;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t end = least(n, i + kBlock);
-    F32 a = neutral<kF>(), b = a, c = a, d = a;
+    Sums a = neutral_sums<kF>(), b = a, c = a, d = a;
     int64_t k = i;
-    const auto element = [&](int64_t at) { return stride == 1 ? load(x + at) : load_strided(x + at * stride, stride); };
-    for (; k + 4 * kLanes <= end; k += 4 * kLanes) {
-      a = with_element<kF>(a, element(k));
-      b = with_element<kF>(b, element(k + kLanes));
-      c = with_element<kF>(c, element(k + 2 * kLanes));
-      d = with_element<kF>(d, element(k + 3 * kLanes));
+    const auto take = [&](Sums& sums, int64_t at) {
+      MICA_UNROLL for (int p = 0; p < kSumParts; ++p) {
+        const float* from = x + (at + p * kLanes) * stride;
+        sums.part[p] = with_element<kF>(sums.part[p], stride == 1 ? load(from) : load_strided(from, stride));
+      }
+    };
+    for (; k + 4 * kSumLanes <= end; k += 4 * kSumLanes) {
+      take(a, k);
+      take(b, k + kSumLanes);
+      take(c, k + 2 * kSumLanes);
+      take(d, k + 3 * kSumLanes);
     }
-    for (; k + kLanes <= end; k += kLanes) a = with_element<kF>(a, element(k));
-    if (k < end) {
+    for (; k + kSumLanes <= end; k += kSumLanes) take(a, k);
+    for (int p = 0; k < end; ++p) {
       float lane[kLanes];
       store(lane, neutral<kF>());
-      for (int64_t r = k; r < end; ++r) lane[r - k] = x[r * stride];
-      b = with_element<kF>(b, load(lane));
+      for (int r = 0; r < kLanes && k < end; ++r, ++k) lane[r] = x[k * stride];
+      b.part[p] = with_element<kF>(b.part[p], load(lane));
     }
     tree.push(combined<kF>(combined<kF>(a, b), combined<kF>(c, d)));
   }
-  return over_lanes<kF>(tree.result());
+  return n > 0 ? over_lanes<kF>(tree.result()) : over_lanes<kF>(neutral<kF>());
+}
+
+// Adds f(i, width), of elements i to i + width - 1, to the lanes in which they stand: kSumLanes elements from k, or
+// those before `end`.
+template <class F>
+MICA_INLINE void add_elements(Sums& sums, int64_t k, int64_t end, F f) {
+  if (k + kSumLanes <= end) {
+    MICA_UNROLL for (int p = 0; p < kSumParts; ++p) sums.part[p] = f(sums.part[p], k + p * kLanes, kLanes);
+    return;
+  }
+  for (int p = 0; k < end; ++p, k += kLanes)
+    sums.part[p] = f(sums.part[p], k, static_cast<int>(least(kLanes, end - k)));
 }
 
 // Sum of e^(x - largest) over a row, blocked as reduce_run is; keeps the powers in `out` when it is not null.
 inline float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
-  Tree<ReduceFunction::kSum> tree;
+  constexpr ReduceFunction kSum = ReduceFunction::kSum;
+  Tree<kSum, kSumParts> tree;
   const F32 top = set1(largest);
-  constexpr int64_t kBlock = kBlockVectors * kLanes;
+  constexpr int64_t kBlock = kBlockVectors * kSumLanes;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t end = least(n, i + kBlock);
-    F32 sum = zero();
-    for (int64_t k = i; k < end; k += kLanes) {
-      const int width = static_cast<int>(least(kLanes, end - k));
-      F32 e = exp_of(sub(load_some(x + k, width), top));
-      if (out) store_some(out + k, e, width);
-      if (width < kLanes) e = select(first_lanes(width), e, zero());
-      sum = add(sum, e);
-    }
-    tree.push(sum);
+    Sums sums = neutral_sums<kSum>();
+    for (int64_t k = i; k < end; k += kSumLanes)
+      add_elements(sums, k, end, [&](F32 sum, int64_t at, int width) {
+        F32 e = exp_of(sub(load_some(x + at, width), top));
+        if (out) store_some(out + at, e, width);
+        if (width < kLanes) e = select(first_lanes(width), e, zero());
+        return add(sum, e);
+      });
+    tree.push(sums);
   }
-  return reduce_add(tree.result());
+  return n > 0 ? over_lanes<kSum>(tree.result()) : 0.0f;
 }
 
 }  // namespace mica::MICA_ISA

@@ -1,0 +1,69 @@
+// Sums along rows have the same bits on every instruction set with fused multiply-add.
+#include "kernels/reduce/reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "device/cpu/every_isa.h"
+
+namespace mica {
+namespace {
+
+// Elements in [-1, 1) of a linear congruential generator: the same on every machine.
+std::vector<float> numbers(size_t count) {
+  std::vector<float> made(count);
+  uint32_t state = 1;
+  for (float& x : made) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<float>(static_cast<int32_t>(state)) / 2147483648.0f;
+  }
+  return made;
+}
+
+constexpr int64_t kLengths[] = {1, 3, 4, 8, 15, 16, 17, 31, 49, 64, 65, 127, 197, 512, 513, 768, 3000, 70001};
+
+uint64_t hash_of(uint64_t hash, std::span<const float> values) {
+  for (float x : values) {
+    uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    hash = (hash ^ bits) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+uint64_t answers(Isa isa) {
+  const std::vector<float> x = numbers(2 * 70001);
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (int64_t n : kLengths) {
+    for (ReduceFunction function : {ReduceFunction::kSum, ReduceFunction::kProd, ReduceFunction::kSumOfSquares})
+      for (int64_t stride : {1, 2}) {
+        ReduceArgs args{.function = function, .inner_loops = 1, .inner = {n}, .in_inner = {stride}};
+        prepare_reduce(args);
+        float sum = 0;
+        reduce_kernels(isa).reduce(args, x.data(), &sum, 0, args.tasks);
+        hash = hash_of(hash, {&sum, 1});
+      }
+    for (bool logarithm : {false, true}) {
+      SoftmaxArgs args{.logarithm = logarithm, .n = n};
+      prepare_softmax(args);
+      std::vector<float> y(static_cast<size_t>(n));
+      reduce_kernels(isa).softmax(args, x.data(), y.data(), 0, args.tasks);
+      hash = hash_of(hash, y);
+    }
+  }
+  return hash;
+}
+
+// The number was computed on AVX-512, AVX2 and NEON, and was the same on each.
+TEST(Reduce, TheSameBitsOnEverySetWithFusedMultiplyAdd) {
+  for (Isa isa : every_isa())
+    if (isa == Isa::kAvx2 || isa == Isa::kAvx512 || isa == Isa::kNeon) {
+      EXPECT_EQ(answers(isa), 4307127095641429759u) << name_of(isa);
+    }
+}
+
+}  // namespace
+}  // namespace mica
