@@ -73,7 +73,7 @@ void spoil(CaseValue& value) {
   (value.is_object ? value.items[0] : value.tensor) = Constant::own(std::move(copy));
 }
 
-std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolerance, bool flip) {
+std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolerance, const CaseOptions& options) {
   Session& session = *loaded.session;
   std::vector<CaseValue> inputs;
   std::deque<Object> objects;
@@ -100,8 +100,10 @@ std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolera
       expected = read_value(out_files[i], type);
     else if (type.is_tensor())
       continue;
-    if (flip) spoil(expected);
-    const std::string problem = type.is_tensor()
+    if (options.flip) spoil(expected);
+    const std::string problem = type.is_tensor() && options.random
+                                    ? difference_of_statistics(value_or_throw(session.output(i)), expected.tensor->view)
+                                : type.is_tensor()
                                     ? difference(value_or_throw(session.output(i)), expected.tensor->view, tolerance)
                                     : compare_object(*value_or_throw(session.output_object(i)), expected, tolerance);
     if (!problem.empty()) return "output " + std::to_string(i) + ": " + problem;
@@ -147,7 +149,7 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
     const Tolerance tolerance = tolerance_of(folder);
     int sets = 0;
     for (; fs::exists(folder / ("test_data_set_" + std::to_string(sets))) && result.problem.empty(); ++sets)
-      result.problem = run_set(loaded, folder / ("test_data_set_" + std::to_string(sets)), tolerance, options.flip);
+      result.problem = run_set(loaded, folder / ("test_data_set_" + std::to_string(sets)), tolerance, options);
     if (sets == 0) result.problem = "the case has no data";
   } catch (const Failure& failure) {
     result.problem = text_of(*failure.error);

@@ -11,6 +11,7 @@ struct CaseOptions {
   std::string isa;  // forced instruction set; empty: the best
   int threads = 1;
   bool reference = false;  // the plain definitions
+  bool random = false;     // compare type, shape and statistics
   bool flip = false;       // spoil one expected value: the case must fail
 };
 struct CaseResult {

@@ -93,4 +93,36 @@ std::string difference(const TensorView& got, const TensorView& expected, const 
   return text.str();
 }
 
+std::string difference_of_statistics(const TensorView& got, const TensorView& expected) {
+  if (got.dtype != expected.dtype || got.rank != expected.rank || got.dims != expected.dims)
+    return "got " + shape_text(got) + ", expected " + shape_text(expected);
+  struct Moments {
+    double mean = 0, variance = 0, low = INFINITY, high = -INFINITY;
+  };
+  const auto n = static_cast<double>(got.count());
+  const auto moments = [&](const TensorView& view) {
+    const Elements x(view);
+    Moments m;
+    for (int64_t i = 0; i < view.count(); ++i) {
+      m.mean += x.number(i) / n;
+      m.low = std::min(m.low, x.number(i));
+      m.high = std::max(m.high, x.number(i));
+    }
+    for (int64_t i = 0; i < view.count(); ++i) m.variance += (x.number(i) - m.mean) * (x.number(i) - m.mean) / n;
+    return m;
+  };
+  const Moments a = moments(got), b = moments(expected);
+  // The standard error of a mean is sqrt(variance / n), of a deviation no more than range / sqrt(n) / 2.
+  const double range = std::max(a.high, b.high) - std::min(a.low, b.low);
+  const double mean_error = std::sqrt((a.variance + b.variance) / n), deviation_error = range / std::sqrt(2 * n);
+  constexpr double kErrors = 5;
+  const bool near = std::abs(a.mean - b.mean) <= kErrors * mean_error &&
+                    std::abs(std::sqrt(a.variance) - std::sqrt(b.variance)) <= kErrors * deviation_error;
+  if (near) return {};
+  std::ostringstream text;
+  text << "the statistics differ: mean " << a.mean << ", expected " << b.mean << "; variance " << a.variance
+       << ", expected " << b.variance;
+  return text.str();
+}
+
 }  // namespace mica::suite

@@ -22,5 +22,7 @@ struct Tolerance {
 // Empty when equal: same type, same shape, numbers within absolute + relative·|expected|, NaN where NaN is expected and
 // nowhere else.
 std::string difference(const TensorView& got, const TensorView& expected, const Tolerance& tolerance);
+// For random numbers: same type, same shape, and means and deviations that differ by no more than five standard errors.
+std::string difference_of_statistics(const TensorView& got, const TensorView& expected);
 
 }  // namespace mica::suite

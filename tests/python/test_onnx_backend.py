@@ -1,6 +1,7 @@
 """The ONNX project's own test runner over mica.onnx_backend.
 
-Nothing is skipped but models that would be downloaded, CUDA, and what tests/onnx_suite/exceptions.txt names.
+Nothing is skipped but models that would be downloaded, CUDA, and what tests/onnx_suite/exceptions.txt names. Of cases
+whose results are random, type, shape and statistics are compared.
 """
 import fnmatch
 import os
@@ -20,20 +21,29 @@ from onnx.backend.test.loader import load_model_tests
 
 import mica.onnx_backend
 
-TRAINING = r"^test_gradient_of_.*_cpu$"  # the training domain among the cases that are no single nodes
 EXCEPTIONS = Path(__file__).parents[1] / "onnx_suite" / "exceptions.txt"
 
 
-def exceptions():
+def exceptions(random):
     """The patterns that hold for the release of onnx that is installed: those above the heading of an older one."""
     patterns = []
     for line in EXCEPTIONS.read_text().splitlines():
         if line.startswith("# Release"):
             break
-        pattern = line.split("#")[0].strip()
-        if pattern:
-            patterns.append(re.compile(fnmatch.translate(pattern)[:-2] + "_cpu$"))
+        pattern, _, reason = line.partition("#")
+        if pattern.strip() and reason.strip().startswith("random:") == random:
+            patterns.append(fnmatch.translate(pattern.strip())[:-2] + "_cpu$")
     return patterns
+
+
+def similar_statistics(expected, got):
+    """Means and deviations within five standard errors."""
+    assert got.shape == expected.shape and got.dtype == expected.dtype
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    values = np.concatenate([a.ravel(), b.ravel()])
+    assert np.isfinite(values).all()
+    assert abs(a.mean() - b.mean()) <= 5 * np.sqrt((a.var() + b.var()) / a.size)
+    assert abs(a.std() - b.std()) <= 5 * np.ptp(values) / np.sqrt(2 * a.size)
 
 
 class Runner(onnx.backend.test.BackendTest):
@@ -47,9 +57,8 @@ class Runner(onnx.backend.test.BackendTest):
 
 
 runner = Runner(mica.onnx_backend, __name__)
-for pattern in exceptions():
-    runner.exclude(pattern.pattern)
-runner.exclude(TRAINING)
+for pattern in exceptions(random=False):
+    runner.exclude(pattern)
 for case in load_model_tests(kind="real"):
     if case.url and not case.url.startswith("onnx/backend/test/data/light/"):
         runner.exclude(f"^{case.name}_")
@@ -57,6 +66,20 @@ cases = runner.test_cases
 for tests in cases.values():
     for name in [name for name in vars(tests) if name.endswith("_cuda")]:
         delattr(tests, name)
+
+
+def of_random_numbers(case):
+    def test(self):
+        for inputs, expected in case.data_sets:
+            for reference, result in zip(expected, mica.onnx_backend.prepare(case.model).run(inputs)):
+                similar_statistics(np.asarray(reference), result)
+
+    return test
+
+
+for case in load_model_tests(kind="node"):
+    if any(re.match(pattern, f"{case.name}_cpu") for pattern in exceptions(random=True)):
+        setattr(cases["OnnxBackendNodeModelTest"], f"{case.name}_cpu", of_random_numbers(case))
 globals().update(cases)
 
 
