@@ -109,6 +109,9 @@ if(TARGET mica)
   add_test(NAME arch_kept COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
     ${CMAKE_CURRENT_SOURCE_DIR}/tests/arch/kept.py --mica $<TARGET_FILE:mica>)
 endif()
+# peer_table: the statistics and the protocol of bench/peers.
+add_test(NAME peer_table COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+  ${CMAKE_CURRENT_SOURCE_DIR}/tests/peer_table)
 # threads: every thread count gives the same bits.
 if(TARGET mica AND Python3_FOUND)
   add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${tests}/threads --mica $<TARGET_FILE:mica>)

@@ -1,0 +1,196 @@
+"""Tests of bench/peers: statistics, the rules by which a figure counts, and the protocol with planted peers. Needs
+numpy. The last line is `N passed, N failed`."""
+import math
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1] / "bench"))
+
+import numpy as np  # noqa: E402
+from peer_table import figures, report, rounds, sampling  # noqa: E402
+from peer_table.protocol import PeerFailed, Worker  # noqa: E402
+
+REFERENCE = [np.arange(6, dtype=np.float32).reshape(2, 3) - 2]
+FAST = rounds.Pace(turn_seconds=0, warm_seconds=0, most_seconds=2)
+
+
+def start(manner):
+    return Worker([sys.executable, HERE / "planted.py", manner])
+
+
+def table(manners, pace=FAST):
+    """The summary of a network that programs with these manners are seated at. manners: name → manner."""
+    seats = [rounds.Seat(name) for name in manners]
+    with tempfile.TemporaryDirectory() as scratch:
+        for seat in seats:
+            rounds.open_seat(seat, lambda name: start(manners[name]), "file", "inputs")
+            if seat.worker:
+                rounds.check_answers(seat, REFERENCE, scratch)
+    try:
+        rounds.play(seats, pace)
+        return rounds.summary(seats, pace)
+    finally:
+        for seat in seats:
+            if seat.worker:
+                seat.worker.close()
+
+
+GOOD = {"mica": "right:2", "onnxruntime": "right:3", "openvino": "right:2.5", "mnn": "right:4"}
+
+
+def test_quartiles():
+    assert figures.quartiles([4]) == [4, 4, 4]
+    assert figures.quartiles([1, 2, 3, 4, 5]) == [2, 3, 4]
+
+
+def test_spread_of_bad_numbers_is_infinite():
+    for values in ([], [1.0], [1.0, math.nan], [1.0, math.inf], [1.0, -1.0], [1.0, 0.0]):
+        assert figures.spread(values) == math.inf, values
+        assert not figures.settled(values, least=1)
+
+
+def test_settling():
+    assert figures.settled([1.0, 1.01, 0.99] * 3)
+    assert not figures.settled([1.0, 1.01, 0.99])                 # too few rounds
+    assert not figures.settled([1.0, 1.2, 0.9, 1.1] * 3)
+    assert figures.settled([1.0] * 10 + [9.0])                    # one stall does not unsettle
+
+
+def test_ratio_above_one_means_mica_is_faster():
+    assert figures.ratios([3.0, 4.0], [2.0, 2.0]) == [1.5, 2.0]
+
+
+def test_difference():
+    assert figures.difference(REFERENCE, REFERENCE) == 0
+    assert abs(figures.difference([REFERENCE[0] + 0.003], REFERENCE) - 0.001) < 1e-6
+    for bad in ([], [REFERENCE[0][:1]], [REFERENCE[0] * np.nan], [np.full((2, 3), np.inf)],
+                REFERENCE * 2):
+        assert figures.difference(bad, REFERENCE) == math.inf
+        assert not figures.agrees(figures.difference(bad, REFERENCE))
+    assert figures.difference(REFERENCE, [REFERENCE[0] * np.nan]) == math.inf
+    assert figures.difference([np.zeros(3)], [np.zeros(3)]) == 0
+    assert figures.difference([np.ones(3)], [np.zeros(3)]) == math.inf
+    assert not figures.agrees(math.nan)
+
+
+def test_channels_last_answers_are_turned():
+    picture = np.random.default_rng(1).standard_normal((1, 3, 4, 5))
+    assert figures.difference([np.moveaxis(picture, 1, -1)], [picture]) == 0
+    assert figures.difference([np.moveaxis(picture, 1, -1).ravel()], [picture]) > 0.1
+
+
+def test_missed():
+    whole = ["onnxruntime", "openvino", "mnn"]
+    assert figures.missed(whole, 1.0, True) is None
+    assert "settle" in figures.missed(whole, 1.0, False)
+    assert "Mica" in figures.missed(whole, None, True)
+    assert "third" in figures.missed(whole[:2], 1.0, True)
+    assert "openvino" in figures.missed(["onnxruntime", "mnn", "ncnn"], 1.0, True)
+
+
+def test_geometric_mean():
+    assert abs(figures.geometric_mean([2, 8]) - 4) < 1e-12
+    assert math.isnan(figures.geometric_mean([]))
+
+
+def test_a_whole_table():
+    made = table(GOOD)
+    assert made["best_peer"] == "openvino" and made["missed"] is None, made
+    assert abs(made["ratio"] - 1.25) < 0.01 and made["rounds"] == figures.LEAST_ROUNDS
+    assert made["peers"]["mica"]["load_ms"] == 1.0 and made["peers"]["mica"]["difference"] == 0
+
+
+def test_planted_wrong_answers_get_no_figure():
+    for manner in ("wrong", "nan", "small"):
+        made = table(GOOD | {"openvino": manner})
+        assert "wrong answer" in made["peers"]["openvino"]["error"], made["peers"]["openvino"]
+        assert "median_ms" not in made["peers"]["openvino"] and made["best_peer"] == "onnxruntime"
+        assert made["missed"] == "no figure of openvino"
+
+
+def test_own_wrong_answer_misses():
+    made = table(GOOD | {"mica": "wrong"})
+    assert made["missed"] == "Mica has no figure" and "ratio" not in made
+
+
+def test_planted_failures_are_listed():
+    wanted = {"refuses": "planted refusal", "dies": "exit code 7: a library talks", "babbles": "no JSON",
+              "late_death": "exit code 9"}
+    for manner, words in wanted.items():
+        made = table(GOOD | {"mnn": manner})
+        assert words in made["peers"]["mnn"]["error"], (manner, made["peers"]["mnn"])
+        assert made["missed"] == "no figure of a third peer" and abs(made["ratio"] - 1.25) < 0.01
+
+
+def test_a_hanging_peer_is_ended():
+    worker, began = start("hangs"), time.monotonic()
+    try:
+        worker.ask("open", limit=0.5, file="", inputs="")
+        raise AssertionError("no failure")
+    except PeerFailed as failure:
+        assert "too long" in str(failure)
+    assert time.monotonic() - began < 20 and worker.process.returncode is not None
+
+
+def test_noise_does_not_settle():
+    made = table(GOOD | {"mica": "noisy"}, rounds.Pace(turn_seconds=0, warm_seconds=0, most_seconds=0.5))
+    assert made["missed"] == "the ratio did not settle" and made["spread"] > figures.SPREAD
+
+
+def test_a_paused_worker_answers_again():
+    worker = start("right")
+    worker.pause()
+    state = Path(f"/proc/{worker.process.pid}/stat")
+    for _ in range(200):
+        if state.read_text().split()[2] == "T":
+            break
+        time.sleep(0.01)
+    assert state.read_text().split()[2] == "T"
+    assert worker.ask("hello")["version"] == "1"
+    worker.close()
+
+
+def test_report_of_everything():
+    threads = {"1": table(GOOD | {"mnn": "refuses"}) | {"peak_gflops": 100.0},
+               "2": table(GOOD) | {"peak_gflops": math.nan}}
+    made = {"machine": {"processor": "p", "processors": 2, "caches": ["48K"], "load_average": 0.0}, "commit": "c",
+            "date": "d", "quick": True, "instructions": {"mica": "AVX2 256 (90 %)"},
+            "nets": {"net": {"flops": 10 ** 8, "threads": threads}, "gone": {"flops": None, "threads": {}}}}
+    assert report.missed_count(made) == 2
+    text, page = report.text(made), report.page(made, None)
+    for words in ("planted refusal", "the network was not made", "1.25", "failed", "AVX2 256 (90 %)"):
+        assert words in text and words in page, words
+    assert abs(report.share_of_peak(threads["1"], 10 ** 8) - 0.5) < 0.01       # 1e8 in 2 ms of 100 GFLOP/s
+    assert abs(report.means(made)["2"][0] - 1.25) < 0.01
+    with tempfile.TemporaryDirectory() as folder:
+        report.write(made, Path(folder))
+        assert "NaN" not in (Path(folder) / "peers.json").read_text()
+
+
+def test_words_of_samples():
+    assert sampling.words([0] * 8) == "not sampled"
+    assert sampling.words([10, 0, 0, 0, 0, 5, 85, 0]) == "AVX-512 512 (85 %), scalar (10 %)"
+
+
+def main():
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        try:
+            test()
+            passed += 1
+        except Exception:
+            failed += 1
+            print(f"FAILED {name}")
+            traceback.print_exc()
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
