@@ -300,7 +300,10 @@ typedef struct mica_memory {
 
 typedef struct mica_run_options {
   size_t size;
-  int64_t timeout_ns; /* the run ends with error 4003 when it takes longer; 0: no limit */
+  int64_t timeout_ns;      /* the run ends with error 4003 when it takes longer; 0: no limit */
+  int (*stop)(void* user); /* asked before each step, on the thread that runs; another number than 0 ends the run with
+                              error 4002. NULL: nobody is asked */
+  void* stop_user;
 } mica_run_options;
 
 MICA_API mica_error* mica_session_create(mica_model* model, const mica_session_options* options,

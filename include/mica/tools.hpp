@@ -58,7 +58,7 @@ mica_error* convert_file(mica_context* context, const std::string& path, const s
 struct BenchOptions {
   double seconds = 2;
   bool layers = false;                         // also time the stages, in runs of their own
-  std::function<void(double share)> progress;  // now and then, 0 … 1
+  std::function<void(double share)> progress;  // now and then, 0 … 1; what it throws ends the measurement and comes out
 };
 struct LayerTime {
   std::string name, op, kernel;  // of the source model; of Mica; "" for the reference

@@ -12,6 +12,7 @@ from ._error import Error
 from ._load import Context, ConvertKeywords, LoadKeywords, load
 from ._mica import version as _version
 from ._model import Layer, Model, Port, Session, State
+from ._values import to_dlpack
 from ._tools import BenchReport, CompareReport, ValueDifference, bench, compare, convert, inspect, random_inputs
 
 __version__: str = _version()
@@ -34,4 +35,5 @@ __all__ = [
     "inspect",
     "load",
     "random_inputs",
+    "to_dlpack",
 ]

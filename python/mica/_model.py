@@ -8,7 +8,7 @@ from typing import Any
 from . import _mica
 from ._dtypes import NAMES, DType, numpy_dtype
 from ._error import Error
-from ._values import Native, from_native, to_native, to_tensor
+from ._values import Native, from_native, to_native, to_place, to_tensor
 
 _INPUT, _OUTPUT, _STATE = 0, 1, 2
 
@@ -117,6 +117,15 @@ class _Signature:
             return self.all_outputs
         return [self.output_index[n] if n in self.output_index else self.core.find(_OUTPUT, n) for n in names]
 
+    def places(self, wanted: list[int], out: Mapping[str, Any]) -> list[Native | None]:
+        places: list[Native | None] = [None] * len(wanted)
+        for name, value in out.items():
+            index = self.wanted([name])[0]
+            if index not in wanted:
+                raise Error(6001, f"there is memory for output `{name}`, which is not wanted")
+            places[wanted.index(index)] = to_place(value, name)
+        return places
+
     def state_index(self, name: str) -> int:
         return self.core.find(_STATE, name)
 
@@ -152,21 +161,41 @@ class Session:
         5002.
         """
         signature = self._signature
-        values = self._core.call(signature.feed(args, named), signature.all_outputs, _nanoseconds(self._deadline))
+        wanted, timeout = signature.all_outputs, _nanoseconds(self._deadline)
+        values = self._core.call(signature.feed(args, named), wanted, timeout, [], None)
         return {port.name: from_native(value) for port, value in zip(signature.outputs, values)}
 
     def run(
-        self, feed: Mapping[str, Any], outputs: Iterable[str] | None = None, deadline: float | None = None
+        self,
+        feed: Mapping[str, Any],
+        outputs: Iterable[str] | None = None,
+        deadline: float | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """As a call, with the inputs in a mapping; `outputs` names those that are wanted, in that order.
 
         deadline: seconds that this run may take, in place of the one given to `load`.
+        out: output → memory of the caller's that it is written to without a copy, and which is returned in its place:
+            an array, or an object with `__dlpack__`, of the type and shape that the run gives, dense and writable, and
+            apart from the inputs. Errors: 6001, 3001, 3002.
         """
+        return self._run(feed, outputs, deadline, out)
+
+    def _run(
+        self,
+        feed: Mapping[str, Any],
+        outputs: Iterable[str] | None = None,
+        deadline: float | None = None,
+        out: Mapping[str, Any] | None = None,
+        stop: _mica.Stop | None = None,
+    ) -> dict[str, Any]:
         signature = self._signature
         wanted = signature.wanted(outputs)
         seconds = self._deadline if deadline is None else deadline
-        values = self._core.call(signature.feed((), feed), wanted, _nanoseconds(seconds))
-        return {signature.outputs[i].name: from_native(value) for i, value in zip(wanted, values)}
+        places = signature.places(wanted, out) if out else []
+        values = self._core.call(signature.feed((), feed), wanted, _nanoseconds(seconds), places, stop)
+        made = {signature.outputs[i].name: from_native(value) for i, value in zip(wanted, values)}
+        return {**made, **out} if out else made
 
     def cancel(self) -> None:
         """Ends a run that another thread has under way, with error 4002."""
@@ -255,10 +284,14 @@ class Model:
         return self._session(*args, **named)
 
     def run(
-        self, feed: Mapping[str, Any], outputs: Iterable[str] | None = None, deadline: float | None = None
+        self,
+        feed: Mapping[str, Any],
+        outputs: Iterable[str] | None = None,
+        deadline: float | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """As a call, with inputs in a mapping and outputs by choice: see `Session.run`."""
-        return self._session.run(feed, outputs, deadline)
+        """As a call, with inputs in a mapping, outputs by choice, and memory for them: see `Session.run`."""
+        return self._session.run(feed, outputs, deadline, out)
 
     def cancel(self) -> None:
         """Ends a run that another thread has under way, with error 4002."""

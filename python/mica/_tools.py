@@ -4,7 +4,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -151,15 +151,17 @@ def bench(
     *,
     seconds: float = 2.0,
     layers: bool = False,
+    progress: Callable[[float], object] | None = None,
     **options: Any,
 ) -> BenchReport:
     """Measures a model on inputs, or on `random_inputs`, for about so many seconds; `layers` times the stages too.
 
+    progress: called with the share that is done, 0 to 1, ten times a second; what it raises ends the measurement.
     source: a `Model`, or what `load` takes; options: those of `load`. Errors: those of `load` and of a call.
     """
     model = _model_of(source, options)
     feed = model._signature.feed((), inputs if inputs is not None else random_inputs(model))
-    found = _mica.bench(model.session()._core, feed, seconds, layers)
+    found = _mica.bench(model.session()._core, feed, seconds, layers, progress)
     found["layers"] = tuple(Layer(*row) for row in found.get("layers", ()))
     return BenchReport(**found)
 

@@ -19,7 +19,7 @@ Native = Any  # one of the module's forms
 Array = npt.NDArray[Any]
 
 
-def as_array(value: Any, code: int) -> Array | Native:
+def as_array(value: Any, code: int, write: bool = False) -> Array | Native:
     """An array over the value's own memory where it has any; a native tensor for a type that only DLPack knows."""
     if isinstance(value, np.ndarray):
         return value
@@ -27,7 +27,7 @@ def as_array(value: Any, code: int) -> Array | Native:
         try:
             return np.from_dlpack(value)
         except (BufferError, TypeError, RuntimeError, ValueError):
-            native = _mica.from_dlpack(value)
+            native = _mica.from_dlpack(value, write)
             if native is not None:
                 return native
     if hasattr(value, "__array__") or isinstance(value, np.generic):
@@ -59,6 +59,50 @@ def to_tensor(value: Any, code: int, name: str) -> Native:
         array = np.ascontiguousarray(array).reshape(array.shape)
     # The buffer protocol knows numpy's own types only.
     return (array if dtype.isbuiltin == 1 else array.view(f"u{dtype.itemsize}"), own, array.shape)
+
+
+def to_place(value: Any, name: str) -> Native:
+    """A native tensor over memory that an output is written to.
+
+    Errors: 6001 for what is no array that lies dense in C order and may be written, in the machine's byte order.
+    """
+    array = as_array(value, 0, write=True) if hasattr(value, "__dlpack__") else value
+    if isinstance(array, tuple):
+        return array
+    if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.writeable and array.dtype.isnative:
+        code = None if array.dtype.kind in "OUST" else code_of(array.dtype)
+        if code is not None and code not in PACKED_BITS:
+            return (array if array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}"), code, array.shape)
+    raise Error(
+        6001,
+        f"`{name}` is no memory that elements can be written to",
+        hint="a place is an array in C order that may be written, of numbers of 8 bits or more",
+    )
+
+
+class _Handed:
+    """A tensor of a type that numpy does not hand on, for others to take by DLPack."""
+
+    def __init__(self, tensor: Native) -> None:
+        self._tensor = tensor
+        _mica.to_dlpack(tensor)  # or raises
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return _mica.to_dlpack(self._tensor)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def to_dlpack(array: Array) -> Any:
+    """An object with `__dlpack__` over an array's own memory, for `from_dlpack` of another library.
+
+    An array of numpy's own types is such an object itself; those of the package ml_dtypes (bfloat16, float8) are not.
+    Errors: 6001 for elements below 8 bits and texts, and for memory that may not be written or is not dense.
+    """
+    if array.dtype.isbuiltin == 1 and array.dtype.kind not in "OUST":
+        return array
+    return _Handed(to_place(array, "array"))
 
 
 def strings_to_native(array: Array, name: str) -> Native:
@@ -138,4 +182,4 @@ def from_native(value: Native) -> Any:
     return value
 
 
-__all__ = ["CODES", "Array", "Native", "from_native", "to_native", "to_tensor"]
+__all__ = ["CODES", "Array", "Native", "from_native", "to_dlpack", "to_native", "to_place", "to_tensor"]

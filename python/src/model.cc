@@ -53,13 +53,13 @@ nb::tuple port_tuple(const mica_port_info& info) {
       if (info.dims[i] >= 0)
         dims.append(info.dims[i]);
       else if (info.dim_names[i])
-        dims.append(nb::str(info.dim_names[i]));
+        dims.append(text(info.dim_names[i]));
       else
         dims.append(nb::none());
     }
     shape = nb::tuple(dims);
   }
-  return nb::make_tuple(nb::str(info.name), nb::str(info.type), static_cast<int>(info.dtype), shape);
+  return nb::make_tuple(text(info.name), text(info.type), static_cast<int>(info.dtype), shape);
 }
 
 nb::list ports(const PyModel& model, int port) {
@@ -90,7 +90,7 @@ nb::dict metadata(const PyModel& model) {
   nb::dict made;
   for (size_t i = 0; i < mica_model_metadata_count(model.handle.get()); ++i) {
     const char* key = mica_model_metadata_key(model.handle.get(), i);
-    made[key] = nb::str(mica_model_metadata(model.handle.get(), key));
+    made[text(key)] = text(mica_model_metadata(model.handle.get(), key));
   }
   return made;
 }

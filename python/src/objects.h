@@ -1,7 +1,9 @@
 // The library's objects as Python holds them, and what each file of the module adds to it.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "mica/tools.hpp"
 #include "values.h"
@@ -35,7 +37,10 @@ class PySession {
   PySession(const PyModel& model, const mica_session_options& options);
   mica_session* get() const { return handle_.get(); }
   mica_model* model() const { return model_; }
-  std::mutex& mutex() { return mutex_; }
+  void check_not_mine() const;
+  void lock();
+  bool try_lock();
+  void unlock();
 
   // Under the lock: hands the inputs to the library, and keeps them until others replace them. Inputs that were
   // replaced are left in `inputs`, for the caller to drop. An input of a state becomes the state.
@@ -50,16 +55,19 @@ class PySession {
   std::vector<Input> held_;
   std::unique_ptr<mica_session, FreeSession> handle_;
   std::mutex mutex_;
+  std::atomic<std::thread::id> owner_{};  // of the lock
 };
 
 // The inputs of a session, in the model's order.
 std::vector<Input> to_inputs(const PySession& session, const nb::list& values);
 
-// Locks without holding the interpreter while waiting.
-template <class... Mutexes>
-auto locked(Mutexes&... mutexes) {
+// Locks without holding the interpreter while waiting. Errors: 6003 when this thread has the lock already, as a signal
+// handler has that calls the model which it interrupts.
+template <class... Sessions>
+auto locked(Sessions&... sessions) {
+  (sessions.check_not_mine(), ...);
   nb::gil_scoped_release release;
-  return std::scoped_lock<Mutexes...>(mutexes...);
+  return std::scoped_lock<Sessions...>(sessions...);
 }
 
 void add_models(nb::module_& module);

@@ -35,25 +35,85 @@ nb::object from_items(mica_session* session, size_t index, bool optional_tensor,
   return optional_tensor ? nb::object(items[0]) : nb::object(items);
 }
 
-nb::list call(PySession& session, const nb::list& values, const std::vector<size_t>& wanted, int64_t timeout_ns) {
+// The caller's memory for outputs, for the time of one run.
+class Places {
+ public:
+  Places(PySession& session, const std::vector<size_t>& wanted, const nb::list& given) : session_(session.get()) {
+    if (given.size() != 0 && given.size() != wanted.size()) fail(6001, "one place per wanted output is needed");
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i].is_none()) continue;
+      tensors_.emplace_back(nb::cast<nb::tuple>(given[i]), BorrowedTensor::Use::kWrite);
+      indices_.push_back(wanted[i]);
+    }
+  }
+  Places(const Places&) = delete;
+  ~Places() {
+    for (const size_t index : indices_) mica_error_free(mica_session_set_output(session_, index, nullptr));
+  }
+  // Under the session's lock.
+  void set() {
+    for (size_t i = 0; i < indices_.size(); ++i)
+      check(mica_session_set_output(session_, indices_[i], &tensors_[i].tensor()));
+  }
+
+ private:
+  mica_session* session_;
+  std::vector<BorrowedTensor> tensors_;
+  std::vector<size_t> indices_;
+};
+
+// What ends runs from any thread, those that begin later included.
+struct Stop {
+  std::atomic<bool> asked{false};
+};
+
+struct Call {
+  std::vector<size_t> wanted;
+  nb::list places;  // by wanted output the caller's memory or None; empty: none
+  int64_t timeout_ns = 0;
+  const Stop* stop = nullptr;
+};
+
+// What a run asks before each step.
+struct Watch {
+  Signals signals;
+  const Stop* stop = nullptr;
+  bool stops() {
+    return (stop && stop->asked.load(std::memory_order_relaxed)) || (signals.are_mine() && signals.raised());
+  }
+};
+
+// The outputs that are wanted; None for those that went to the caller's memory.
+nb::list call(PySession& session, const nb::list& values, const Call& asked) {
   std::vector<Input> inputs = to_inputs(session, values);
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
+  Places places(session, asked.wanted, asked.places);
+  places.set();
   session.set(inputs);
+  Watch watch{{}, asked.stop};
   mica_run_options options = MICA_INIT(mica_run_options);
-  options.timeout_ns = timeout_ns;
+  options.timeout_ns = asked.timeout_ns;
+  if (watch.stop || watch.signals.are_mine()) {
+    options.stop = [](void* user) { return static_cast<int>(static_cast<Watch*>(user)->stops()); };
+    options.stop_user = &watch;
+  }
   mica_error* error = nullptr;
   {
     nb::gil_scoped_release release;
     error = mica_session_run(session.get(), &options);
   }
+  watch.signals.rethrow(error);
   check(error);
   nb::list outputs;
-  for (const size_t index : wanted) outputs.append(session.output(index));
+  for (size_t i = 0; i < asked.wanted.size(); ++i) {
+    const bool placed = asked.places.size() != 0 && !asked.places[i].is_none();
+    outputs.append(placed ? nb::none() : session.output(asked.wanted[i]));
+  }
   return outputs;
 }
 
 nb::object state(PySession& session, size_t index) {
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
   mica_tensor tensor{};
   check(mica_session_state(session.get(), index, &tensor));
   return from_tensor(tensor);
@@ -61,19 +121,19 @@ nb::object state(PySession& session, size_t index) {
 
 void set_state(PySession& session, size_t index, const nb::tuple& value) {
   const BorrowedTensor tensor(value);
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
   check(mica_session_set_state(session.get(), index, &tensor.tensor()));
 }
 
 void reset(PySession& session) {
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
   check(mica_session_reset(session.get()));
 }
 
 // With inputs, memory for their shapes; without, what the last ones took.
 nb::dict memory(PySession& session, const nb::list& values) {
   std::vector<Input> inputs = to_inputs(session, values);
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
   session.set(inputs);
   mica_memory memory = MICA_INIT(mica_memory);
   if (values.size() != 0)
@@ -99,6 +159,27 @@ PySession::PySession(const PyModel& model, const mica_session_options& options) 
   mica_session* session = nullptr;
   check(mica_session_create(model_, &options, &session));
   handle_.reset(session);
+}
+
+void PySession::check_not_mine() const {
+  if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+    fail(6003, "a run of this session is under way", "give the handler a session of its own: model.session()");
+}
+
+void PySession::lock() {
+  mutex_.lock();
+  owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+}
+
+bool PySession::try_lock() {
+  if (!mutex_.try_lock()) return false;
+  owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  return true;
+}
+
+void PySession::unlock() {
+  owner_.store(std::thread::id(), std::memory_order_relaxed);
+  mutex_.unlock();
 }
 
 mica_error* PySession::set_one(size_t index, const Input& input) {
@@ -146,6 +227,11 @@ std::vector<Input> to_inputs(const PySession& session, const nb::list& values) {
 }
 
 void add_sessions(nb::module_& module) {
+  nb::class_<Stop>(module, "Stop")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "asked", [](const Stop& self) { return self.asked.load(std::memory_order_relaxed); },
+          [](Stop& self, bool asked) { self.asked.store(asked, std::memory_order_relaxed); });
   nb::class_<PySession>(module, "Session")
       .def(
           "__init__",
@@ -154,7 +240,13 @@ void add_sessions(nb::module_& module) {
           },
           nb::arg("model"), nb::kw_only(), nb::arg("memory_cap"), nb::arg("exact"), nb::arg("low_memory"),
           nb::arg("reference"))
-      .def("call", &call, nb::arg("values"), nb::arg("wanted"), nb::arg("timeout_ns"))
+      .def(
+          "call",
+          [](PySession& self, const nb::list& values, std::vector<size_t> wanted, int64_t timeout_ns,
+             const nb::list& places, const Stop* stop) {
+            return call(self, values, {std::move(wanted), places, timeout_ns, stop});
+          },
+          nb::arg("values"), nb::arg("wanted"), nb::arg("timeout_ns"), nb::arg("places"), nb::arg("stop").none())
       .def("cancel", [](const PySession& self) { mica_session_cancel(self.get()); })
       .def("state", &state, nb::arg("index"))
       .def("set_state", &set_state, nb::arg("index"), nb::arg("value"))

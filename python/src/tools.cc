@@ -44,26 +44,26 @@ tools::InspectOptions inspect_options(const std::string& stage, const std::strin
   return options;
 }
 
-std::string inspect_source(const PyContext& context, const std::string& path, const tools::ConvertOptions& convert,
-                           const tools::InspectOptions& options) {
-  std::string text;
-  released([&] { return tools::inspect_source(context.handle.get(), path, convert, options, text); });
-  return text;
+nb::str inspect_source(const PyContext& context, const std::string& path, const tools::ConvertOptions& convert,
+                       const tools::InspectOptions& options) {
+  std::string made;
+  released([&] { return tools::inspect_source(context.handle.get(), path, convert, options, made); });
+  return text(made);
 }
 
-std::string inspect_plan(const PyModel& model, const tools::InspectOptions& options) {
-  std::string text;
-  released([&] { return tools::inspect_plan(model.handle.get(), options, text); });
-  return text;
+nb::str inspect_plan(const PyModel& model, const tools::InspectOptions& options) {
+  std::string made;
+  released([&] { return tools::inspect_plan(model.handle.get(), options, made); });
+  return text(made);
 }
 
-std::string inspect_bound(PySession& session, const nb::list& values, const tools::InspectOptions& options) {
+nb::str inspect_bound(PySession& session, const nb::list& values, const tools::InspectOptions& options) {
   std::vector<Input> inputs = to_inputs(session, values);
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
   session.set(inputs);
-  std::string text;
-  released([&] { return tools::inspect_bound(session.get(), options, text); });
-  return text;
+  std::string made;
+  released([&] { return tools::inspect_bound(session.get(), options, made); });
+  return text(made);
 }
 
 nb::dict summary(const PyModel& model) {
@@ -81,29 +81,60 @@ nb::dict summary(const PyModel& model) {
 nb::list layers_list(const std::vector<tools::LayerTime>& layers) {
   nb::list made;
   for (const tools::LayerTime& layer : layers)
-    made.append(nb::make_tuple(layer.name, layer.op, layer.kernel, layer.begin_ns, layer.ms, layer.share, layer.flops,
-                               layer.bytes));
+    made.append(nb::make_tuple(text(layer.name), layer.op, layer.kernel, layer.begin_ns, layer.ms, layer.share,
+                               layer.flops, layer.bytes));
   return made;
 }
 
 nb::list profile(PySession& session, const nb::list& values) {
   std::vector<Input> inputs = to_inputs(session, values);
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
   session.set(inputs);
   std::vector<tools::LayerTime> layers;
   released([&] { return tools::profile(session.get(), layers); });
   return layers_list(layers);
 }
 
-nb::dict bench(PySession& session, const nb::list& values, double seconds, bool layers) {
+constexpr int64_t kReportInterval = 100'000'000;  // nanoseconds
+
+struct Measuring {
+  double seconds = 0;
+  bool layers = false;
+  nb::object progress;
+};
+
+struct Stopped {};  // Python's own exception is set
+
+// What a measurement reports its share to: handles signals, and calls `progress` unless it is None, both ten times a
+// second at most. Throws Stopped behind what they raise.
+std::function<void(double)> reporter(const nb::object& progress, Signals& signals) {
+  return [&progress, &signals, next = int64_t{0}](double share) mutable {
+    if (signals.are_mine() && signals.raised()) throw Stopped();
+    if (progress.is_none() || (now_ns() < next && share < 1)) return;
+    next = now_ns() + kReportInterval;
+    const nb::gil_scoped_acquire acquire;
+    PyObject* answer = PyObject_CallFunction(progress.ptr(), "d", share);
+    if (!answer) signals.set_raised();
+    Py_XDECREF(answer);
+    if (!answer) throw Stopped();
+  };
+}
+
+nb::dict bench(PySession& session, const nb::list& values, const Measuring& asked) {
   std::vector<Input> inputs = to_inputs(session, values);
-  const auto lock = locked(session.mutex());
+  const auto lock = locked(session);
   session.set(inputs);
   tools::BenchOptions options;
-  options.seconds = seconds;
-  options.layers = layers;
+  options.seconds = asked.seconds;
+  options.layers = asked.layers;
+  Signals signals;
+  options.progress = reporter(asked.progress, signals);
   tools::BenchReport report;
-  released([&] { return tools::bench(session.get(), options, report); });
+  try {
+    released([&] { return tools::bench(session.get(), options, report); });
+  } catch (const Stopped&) {
+    signals.rethrow(nullptr);
+  }
   nb::dict made;
   made["median_ms"] = report.median_ms;
   made["min_ms"] = report.min_ms;
@@ -112,7 +143,7 @@ nb::dict bench(PySession& session, const nb::list& values, double seconds, bool 
   made["deviation_ms"] = report.deviation_ms;
   made["first_ms"] = report.first_ms;
   made["runs"] = report.runs;
-  if (layers) {
+  if (asked.layers) {
     made["flops"] = report.flops;
     made["layers"] = layers_list(report.layers);
   }
@@ -120,7 +151,7 @@ nb::dict bench(PySession& session, const nb::list& values, double seconds, bool 
 }
 
 nb::tuple error_tuple(const tools::ValueError& e) {
-  return nb::make_tuple(e.name, e.reason, e.max_abs, e.max_ref, e.rms, e.elements, e.wrong, e.nan, e.same_best,
+  return nb::make_tuple(text(e.name), e.reason, e.max_abs, e.max_ref, e.rms, e.elements, e.wrong, e.nan, e.same_best,
                         e.different);
 }
 
@@ -142,7 +173,7 @@ nb::dict compare(PySession& a, PySession& b, const nb::tuple& values, const tool
   if (&a == &b) fail(6001, "comparing needs two sessions");
   std::vector<Input> of_a = to_inputs(a, nb::cast<nb::list>(values[0]));
   std::vector<Input> of_b = to_inputs(b, nb::cast<nb::list>(values[1]));
-  const auto lock = locked(a.mutex(), b.mutex());
+  const auto lock = locked(a, b);
   a.set(of_a);
   b.set(of_b);
   tools::CompareReport report;
@@ -174,7 +205,12 @@ void add_tools(nb::module_& module) {
   module.def("inspect_bound", &inspect_bound, nb::arg("session"), nb::arg("values"), nb::arg("options"));
   module.def("summary", &summary, nb::arg("model"));
   module.def("profile", &profile, nb::arg("session"), nb::arg("values"));
-  module.def("bench", &bench, nb::arg("session"), nb::arg("values"), nb::arg("seconds"), nb::arg("layers"));
+  module.def(
+      "bench",
+      [](PySession& session, const nb::list& values, double seconds, bool layers, const nb::object& progress) {
+        return bench(session, values, {seconds, layers, progress});
+      },
+      nb::arg("session"), nb::arg("values"), nb::arg("seconds"), nb::arg("layers"), nb::arg("progress").none());
   module.def("compare", &compare, nb::arg("a"), nb::arg("b"), nb::arg("values"), nb::arg("options"));
 }
 

@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
 
@@ -75,9 +76,24 @@ nb::object from_strings(const mica_tensor& tensor) {
   return nb::make_tuple(elements, static_cast<int>(tensor.dtype), shape_of(tensor));
 }
 
+// The bytes of a DLPack object, as `Array` asks for it, in an array of `Bytes`.
+template <class Array, class Bytes>
+nb::object bytes_of(nb::handle object) {
+  Array array;
+  if (!nb::try_cast(object, array)) return nb::none();
+  for (const TypePair& type : kTypes) {
+    if (array.dtype() != nb::dlpack::dtype{static_cast<uint8_t>(type.code), type.bits, 1}) continue;
+    nb::list shape;
+    for (size_t i = 0; i < array.ndim(); ++i) shape.append(array.shape(i));
+    Bytes bytes(array.data(), {array.nbytes()}, nb::find(array));
+    return nb::make_tuple(nb::cast(bytes), static_cast<int>(type.dtype), nb::tuple(shape));
+  }
+  return nb::none();
+}
+
 }  // namespace
 
-BorrowedTensor::BorrowedTensor(const nb::tuple& value) {
+BorrowedTensor::BorrowedTensor(const nb::tuple& value, Use use) {
   if (value.size() != 3) fail(6001, "a tensor is (elements, dtype, shape)");
   tensor_.dtype = static_cast<mica_dtype>(nb::cast<int>(value[1]));
   const auto shape = nb::cast<nb::tuple>(value[2]);
@@ -88,7 +104,7 @@ BorrowedTensor::BorrowedTensor(const nb::tuple& value) {
   if (tensor_.dtype == MICA_STRING)
     borrow_strings(nb::cast<nb::list>(owner_));
   else
-    borrow_buffer(owner_);
+    borrow_buffer(owner_, use);
 }
 
 BorrowedTensor::BorrowedTensor(BorrowedTensor&& other) noexcept
@@ -124,8 +140,9 @@ void BorrowedTensor::borrow_strings(const nb::list& elements) {
   owner_ = kept;
 }
 
-void BorrowedTensor::borrow_buffer(nb::handle object) {
-  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+void BorrowedTensor::borrow_buffer(nb::handle object, Use use) {
+  const int flags = use == Use::kWrite ? PyBUF_WRITABLE : PyBUF_SIMPLE;
+  if (PyObject_GetBuffer(object.ptr(), &buffer_, flags) != 0) throw nb::python_error();
   if (mica_tensor_bytes(&tensor_) != static_cast<int64_t>(buffer_.len)) {
     PyBuffer_Release(&buffer_);
     fail(3001, "a tensor's shape does not fit its elements");
@@ -156,18 +173,23 @@ nb::object from_tensor(const mica_tensor& tensor) {
   return nb::make_tuple(bytes, static_cast<int>(tensor.dtype), shape_of(tensor));
 }
 
-nb::object from_dlpack(nb::handle object) {
-  using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-  Array array;
-  if (!nb::try_cast(object, array)) return nb::none();
+nb::object from_dlpack(nb::handle object, bool write) {
+  return write ? bytes_of<nb::ndarray<nb::c_contig, nb::device::cpu>, nb::ndarray<nb::numpy, uint8_t>>(object)
+               : bytes_of<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>, nb::ndarray<nb::numpy, nb::ro, uint8_t>>(
+                     object);
+}
+
+nb::object to_dlpack(const nb::tuple& value) {
+  auto borrowed = std::make_unique<BorrowedTensor>(value, BorrowedTensor::Use::kWrite);
+  const mica_tensor tensor = borrowed->tensor();
   for (const TypePair& type : kTypes) {
-    if (array.dtype() != nb::dlpack::dtype{static_cast<uint8_t>(type.code), type.bits, 1}) continue;
-    nb::list shape;
-    for (size_t i = 0; i < array.ndim(); ++i) shape.append(array.shape(i));
-    nb::ndarray<nb::numpy, nb::ro, uint8_t> bytes(array.data(), {array.nbytes()}, nb::find(array));
-    return nb::make_tuple(nb::cast(bytes), static_cast<int>(type.dtype), nb::tuple(shape));
+    if (type.dtype != tensor.dtype) continue;
+    const nb::capsule owner(borrowed.release(), [](void* p) noexcept { delete static_cast<BorrowedTensor*>(p); });
+    const std::vector<size_t> shape(tensor.dims, tensor.dims + tensor.rank);
+    const nb::dlpack::dtype dtype{static_cast<uint8_t>(type.code), type.bits, 1};
+    return nb::cast(nb::ndarray<>(tensor.data, shape.size(), shape.data(), owner, nullptr, dtype));
   }
-  return nb::none();
+  fail(6001, "DLPack has no such element type");
 }
 
 }  // namespace mica::python

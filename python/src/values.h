@@ -17,7 +17,9 @@ namespace mica::python {
 // A tensor over memory that a Python object owns, kept alive with it.
 class BorrowedTensor {
  public:
-  explicit BorrowedTensor(const nb::tuple& value);
+  enum class Use { kRead, kWrite };
+  // Errors: BufferError for memory that is to be written and must not be.
+  explicit BorrowedTensor(const nb::tuple& value, Use use = Use::kRead);
   BorrowedTensor(BorrowedTensor&& other) noexcept;
   BorrowedTensor& operator=(BorrowedTensor&&) = delete;
   ~BorrowedTensor();
@@ -25,7 +27,7 @@ class BorrowedTensor {
 
  private:
   void borrow_strings(const nb::list& elements);
-  void borrow_buffer(nb::handle object);
+  void borrow_buffer(nb::handle object, Use use);
   mica_tensor tensor_{};
   nb::object owner_;
   std::vector<mica_string> strings_;
@@ -47,6 +49,10 @@ nb::object from_tensor(const mica_tensor& tensor);
 
 // (array of bytes, dtype, shape) over the memory of an object with __dlpack__ on the processor, for types that numpy
 // does not know; None when it cannot be had so.
-nb::object from_dlpack(nb::handle object);
+// `write`: memory that may be written.
+nb::object from_dlpack(nb::handle object, bool write);
+
+// A DLPack capsule over the memory of such a triple. Errors: 6001 for a type that DLPack does not have.
+nb::object to_dlpack(const nb::tuple& value);
 
 }  // namespace mica::python

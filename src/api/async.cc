@@ -65,7 +65,7 @@ void Worker::loop() {
     asked_ = false;
     working_ = true;
     pthread_mutex_unlock(&mutex_);
-    Status status = run_now(session_, job.deadline_ns);
+    Status status = run_now(session_, job.control);
     if (job.done) job.done(job.user, give(std::exchange(status, Status())));
     pthread_mutex_lock(&mutex_);
     if (!job.done) result_ = std::move(status);

@@ -167,8 +167,8 @@ Status prepare(mica_session* session, mica_memory* memory) {
   return memory_of(*session, memory);
 }
 
-// Marks the session busy, which one caller at a time succeeds in, and works out the deadline.
-Result<int64_t> begin_run(mica_session* session, const mica_run_options* given) {
+// Marks the session busy, which one caller at a time succeeds in, and works out what may stop the run.
+Result<RunControl> begin_run(mica_session* session, const mica_run_options* given) {
   MICA_CHECK(session, kUsage, "the session is null");
   MICA_TRY(const mica_run_options options, read_struct(given));
   MICA_CHECK(options.timeout_ns >= 0, kUsage, "the time allowed is negative");
@@ -176,16 +176,16 @@ Result<int64_t> begin_run(mica_session* session, const mica_run_options* given) 
   session->cancel.store(false, std::memory_order_relaxed);
   int64_t deadline = 0;
   if (options.timeout_ns && __builtin_add_overflow(now_ns(), options.timeout_ns, &deadline)) deadline = 0;
-  return deadline;
+  return RunControl{&session->cancel, deadline, options.stop, options.stop_user};
 }
 
 Status run(mica_session* session, const mica_run_options* options) {
-  MICA_TRY(const int64_t deadline, begin_run(session, options));
-  return run_now(*session, deadline);
+  MICA_TRY(const RunControl control, begin_run(session, options));
+  return run_now(*session, control);
 }
 
 Status run_async(mica_session* session, const mica_run_options* options, DoneFn done, void* user) {
-  MICA_TRY(const int64_t deadline, begin_run(session, options));
+  MICA_TRY(const RunControl control, begin_run(session, options));
   if (!session->worker) {
     auto worker = Worker::create(*session);
     if (!worker.ok()) {
@@ -194,7 +194,7 @@ Status run_async(mica_session* session, const mica_run_options* options, DoneFn 
     }
     session->worker = *worker;
   }
-  session->worker->start({deadline, done, user});
+  session->worker->start({control, done, user});
   return {};
 }
 
@@ -257,8 +257,8 @@ Status set_state(mica_session* session, size_t index, const mica_tensor* tensor)
 
 }  // namespace
 
-Status run_now(mica_session& session, int64_t deadline_ns) {
-  Status status = session.core->run({.cancel = &session.cancel, .deadline_ns = deadline_ns});
+Status run_now(mica_session& session, const RunControl& control) {
+  Status status = session.core->run(control);
   session.busy.store(false, std::memory_order_release);
   return status;
 }

@@ -12,7 +12,7 @@ using DoneFn = void (*)(void* user, mica_error* error);
 class Worker {
  public:
   struct Job {
-    int64_t deadline_ns = 0;
+    RunControl control;
     DoneFn done = nullptr;
     void* user = nullptr;
   };
@@ -55,6 +55,6 @@ struct mica_session {
 namespace mica {
 
 // Runs on the calling thread, with the session marked busy beforehand.
-Status run_now(mica_session& session, int64_t deadline_ns);
+Status run_now(mica_session& session, const RunControl& control);
 
 }  // namespace mica

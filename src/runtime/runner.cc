@@ -24,7 +24,8 @@ const RunDef* find_built_in_run(const void* self, const OpDef& op) {
 }  // namespace
 
 Status check_stop(const RunControl& control) {
-  if (control.cancel && control.cancel->load(std::memory_order_relaxed))
+  if ((control.cancel && control.cancel->load(std::memory_order_relaxed)) ||
+      (control.stop && control.stop(control.stop_user) != 0))
     return error(Code::kCancelled, "the run was cancelled");
   if (control.deadline_ns && now_ns() > control.deadline_ns)
     return error(Code::kDeadline, "the run missed its deadline");

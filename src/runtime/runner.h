@@ -10,7 +10,9 @@ namespace mica {
 // What stops a run early.
 struct RunControl {
   const std::atomic<bool>* cancel = nullptr;
-  int64_t deadline_ns = 0;  // of the monotonic clock; 0: none
+  int64_t deadline_ns = 0;            // of the monotonic clock; 0: none
+  int (*stop)(void* user) = nullptr;  // another number than 0 ends the run as cancelled
+  void* stop_user = nullptr;
 };
 
 // Called behind each stage of the main function. Tensors are readable during the call only.

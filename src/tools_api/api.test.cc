@@ -200,6 +200,28 @@ TEST(Api, RunsInTheBackgroundAndIsCancelled) {
   EXPECT_TRUE(session.output(0).ok());
 }
 
+TEST(Api, ARunAsksWhetherToStop) {
+  const Context context = context_of();
+  const Model model = model_of(context, kState);
+  auto session = model.session();
+  std::vector<float> x = {1, 2};
+  ASSERT_TRUE(session->set_input("x", Tensor::of(x.data(), {2})).ok());
+  struct Asked {
+    int times = 0, stop_at = 1;
+  } asked;
+  mica_run_options options = MICA_INIT(mica_run_options);
+  options.stop_user = &asked;
+  options.stop = [](void* user) {
+    auto& self = *static_cast<Asked*>(user);
+    return static_cast<int>(++self.times == self.stop_at);
+  };
+  EXPECT_EQ(session->run(options).error().code(), 4002);
+  EXPECT_EQ(asked.times, 1);
+  EXPECT_TRUE(session->run(options).ok());
+  EXPECT_GT(asked.times, 1);
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(1, 2));  // the run that was stopped left the state as it was
+}
+
 TEST(Api, FreeingASessionEndsItsRun) {
   const Context context = context_of();
   const Model model = model_of(context, kChain);

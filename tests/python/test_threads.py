@@ -88,19 +88,74 @@ def test_cancel(digits_path):
     assert codes == [4002]
 
 
-@pytest.mark.skipif("MICA_TIMING" not in os.environ, reason="measures: needs two processors to itself (MICA_TIMING=1)")
-def test_two_sessions_run_side_by_side(digits_path):
+def busy_seconds():
+    """Seconds of the processors that anybody has used since the machine began, those stolen from it included."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = (int(n) for n in file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+class Rounds:
+    """Threads that do their work at the same time when told: seconds from the first start to the last end."""
+
+    def __init__(self, works):
+        self.works, self.times, self.failures = works, [(0.0, 0.0)] * len(works), []
+        self.barrier = threading.Barrier(len(works) + 1)
+        self.active = len(works)
+        self.threads = [threading.Thread(target=self.loop, args=(i,), daemon=True) for i in range(len(works))]
+        for thread in self.threads:
+            thread.start()
+
+    def loop(self, i):
+        try:
+            while True:
+                self.barrier.wait()
+                if self.active == 0:
+                    return
+                began = time.perf_counter()
+                if i < self.active:
+                    self.works[i]()
+                self.times[i] = (began, time.perf_counter())
+                self.barrier.wait()
+        except BaseException as error:
+            self.failures.append(error)
+            self.barrier.abort()
+
+    def run(self, active):
+        self.active = active
+        self.barrier.wait()
+        if active:
+            self.barrier.wait()
+        times = self.times[:active]
+        return max((end for _, end in times), default=0) - min((began for began, _ in times), default=0)
+
+
+def test_two_sessions_run_side_by_side(digits_path, capsys):
+    """Short rounds of one thread and of two in turn, the best of each: a neighbour that comes and goes spoils rounds,
+    not the result. Without the result after a minute it is the neighbours' doing only if they used the processors."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor")
     model = mica.load(digits_path, threads=1)
-    pictures = np.random.default_rng(0).random((2000, 1, 8, 8), np.float32)
-    sessions = [model.session(), model.session()]
+    pictures = np.random.default_rng(0).random((500, 1, 8, 8), np.float32)
 
     def work(session):
-        for _ in range(20):
+        for _ in range(3):
             session(pictures)
 
-    for session in sessions:
-        session(pictures)
-    one = min(in_threads([lambda: work(sessions[0])]) for _ in range(3))
-    two = min(in_threads([lambda s=s: work(s) for s in sessions]) for _ in range(3))
-    print(f"figure two_threads_over_one {2 * one / two:.2f}")
-    assert 2 * one / two >= 1.8
+    rounds = Rounds([lambda s=session: work(s) for session in (model.session(), model.session())])
+    one, two, count = float("inf"), float("inf"), 0
+    began, all_began, own_began = time.perf_counter(), busy_seconds(), time.process_time()
+    while count < 50 or (2 * one / two < 1.8 and time.perf_counter() - began < 60):
+        one, two, count = min(one, rounds.run(1)), min(two, rounds.run(2)), count + 1
+    took = time.perf_counter() - began
+    others = (busy_seconds() - all_began - (time.process_time() - own_began)) / (took * os.cpu_count())
+    rounds.run(0)
+    assert not rounds.failures
+    ratio = 2 * one / two
+    with capsys.disabled():
+        print(f"\nbest of {count} rounds: one thread {one * 1e3:.2f} ms, two {two * 1e3:.2f} ms for twice the work")
+        print(f"other processes used {others:.0%} of the processors")
+        print(f"figure two_threads_over_one {ratio:.2f}")
+    if ratio < 1.8 and others > 0.1:
+        pytest.skip(f"other processes used {others:.0%} of the processors; two threads reached {ratio:.2f}x of one")
+    assert ratio >= 1.8

@@ -5,6 +5,7 @@ memory arenas, execution modes) is accepted and has no effect on results.
 """
 from __future__ import annotations
 
+from .._mica import version as _version
 from .capi.onnxruntime_pybind11_state import (
     EPFail,
     Fail,
@@ -22,6 +23,20 @@ from .session import InferenceSession, IOBinding, ModelMetadata, NodeArg
 from .value import OrtDevice, OrtValue
 
 __version__ = "1.23.0"  # of the interface
+
+
+def get_version_string() -> str:
+    """The version of the interface."""
+    return __version__
+
+
+def get_build_info() -> str:
+    """What stands behind the interface."""
+    return f"mica {_version()}"
+
+
+def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
+    """Accepted; the package needs no other libraries."""
 
 
 def get_available_providers() -> list[str]:
@@ -55,6 +70,10 @@ def disable_telemetry_events() -> None:
     """Accepted; there is no telemetry."""
 
 
+def enable_telemetry_events() -> None:
+    """Accepted; there is no telemetry."""
+
+
 __all__ = [
     "EPFail",
     "ExecutionMode",
@@ -79,5 +98,7 @@ __all__ = [
     "SessionOptions",
     "get_all_providers",
     "get_available_providers",
+    "get_build_info",
     "get_device",
+    "get_version_string",
 ]

@@ -2,28 +2,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
-
 
 from .. import _load
 from .._error import Error
 from .._model import Port
-from .capi.onnxruntime_pybind11_state import InvalidArgument, translated
+from .capi.onnxruntime_pybind11_state import InvalidArgument, MissingInputs, translated
 from .options import RunOptions, SessionOptions
 from .types import spelled
-from .value import OrtValue, check_device
+from .value import OrtValue, array_at, check_device, elements
 
 Feed = Mapping[str, Any]
 
 
 class NodeArg:
-    """An input or output: name, type as "tensor(float)", and shape with names for lengths that depend on the run."""
+    """An input or output: name, type as "tensor(float)", and shape with names for lengths that depend on the run, None
+    where the model has no name for one."""
 
-    def __init__(self, port: Port) -> None:
+    def __init__(self, port: Port, made_up: Collection[str]) -> None:
         self.name = port.name
         self.type = spelled(port)
-        self.shape = list(port.shape or ())
+        self.shape = [None if axis in made_up else axis for axis in port.shape or ()]
 
     def __repr__(self) -> str:
         return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape})"
@@ -35,13 +35,13 @@ class ModelMetadata:
     """What the model says of itself."""
 
     def __init__(self, metadata: dict[str, str]) -> None:
-        self.custom_metadata_map = {k: v for k, v in metadata.items() if k != "producer"}
-        self.producer_name = metadata.get("producer", "")
-        self.graph_name = metadata.get("graph_name", "")
-        self.graph_description = ""
-        self.description = metadata.get("description", "")
-        self.domain = metadata.get("domain", "")
-        self.version = 0
+        self.custom_metadata_map = {k: v for k, v in metadata.items() if k != "producer" and not k.startswith("onnx.")}
+        self.producer_name = metadata.get("onnx.producer_name", metadata.get("producer", ""))
+        self.graph_name = metadata.get("onnx.graph_name", "")
+        self.graph_description = metadata.get("onnx.graph_description", "")
+        self.description = metadata.get("onnx.description", "")
+        self.domain = metadata.get("onnx.domain", "")
+        self.version = int(metadata.get("onnx.model_version", str(2**63 - 1)))
 
 
 class InferenceSession:
@@ -62,13 +62,17 @@ class InferenceSession:
     ) -> None:
         self._options = sess_options or SessionOptions()
         threads = max(int(self._options.intra_op_num_threads), 0)
+        folder = self._options._entries.get("session.model_external_initializers_file_folder_path")
         try:
-            self._model = _load.load(path_or_bytes, threads=threads)
+            self._model = _load.load(path_or_bytes, threads=threads, folder=folder)
             shapes = self._fixed_shapes(self._options._dimensions)
             if shapes:
-                self._model = _load.load(path_or_bytes, threads=threads, shapes=shapes)
+                self._model = _load.load(path_or_bytes, threads=threads, folder=folder, shapes=shapes)
         except Error as error:
             raise translated(error, loading=True) from error
+        # Mica's names for the axes of inputs that have none.
+        self._made_up = {f"{port.name}_{i}" for port in self._model.inputs for i in range(len(port.shape or ()))}
+        self._needed = [port.name for port in self._model.inputs if not port.type.startswith("opt(")]
 
     def _fixed_shapes(self, sizes: Mapping[str, int]) -> dict[str, list[int]]:
         shapes = {}
@@ -79,12 +83,13 @@ class InferenceSession:
         return shapes
 
     def get_inputs(self) -> list[NodeArg]:
-        return [NodeArg(port) for port in self._model.inputs]
+        return [NodeArg(port, self._made_up) for port in self._model.inputs]
 
     def get_outputs(self) -> list[NodeArg]:
-        return [NodeArg(port) for port in self._model.outputs]
+        return [NodeArg(port, self._made_up) for port in self._model.outputs]
 
     def get_overridable_initializers(self) -> list[NodeArg]:
+        """None: constants are the model's."""
         return []
 
     def get_modelmeta(self) -> ModelMetadata:
@@ -115,18 +120,26 @@ class InferenceSession:
 
         Errors: InvalidArgument for missing or unknown inputs, a wrong type or shape; RuntimeException.
         """
-        if run_options is not None and run_options.terminate:
-            raise translated(Error(4002, "the run options say that the run is to end"))
+        return self._run(output_names, input_feed, run_options, None)
+
+    def _run(
+        self,
+        output_names: Sequence[str] | None,
+        feed: Feed,
+        run_options: RunOptions | None,
+        out: Mapping[str, Any] | None,
+    ) -> list[Any]:
+        missing = [name for name in self._needed if name not in feed]
+        if missing:
+            given = ", ".join(f"`{name}`" for name in feed)
+            raise MissingInputs(6001, f"required inputs {missing} are missing", hint=f"given are {given}")
+        names = list(output_names) if output_names else [port.name for port in self._model.outputs]
         try:
-            names = list(output_names) if output_names else [port.name for port in self._model.outputs]
-            feed = {name: self._fitting(name, value) for name, value in input_feed.items()}
-            found = self._model.run(feed, names)
+            values = {name: elements(value) for name, value in feed.items()}
+            found = self._model._session._run(values, names, out=out, stop=run_options._stop if run_options else None)
         except Error as error:
             raise translated(error) from error
         return [found[name] for name in names]
-
-    def _fitting(self, name: str, value: Any) -> Any:
-        return value.numpy() if isinstance(value, OrtValue) else value
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Feed, run_options: RunOptions | None = None
@@ -157,30 +170,51 @@ class InferenceSession:
         return ""
 
 
+def _memory(
+    name: str, element_type: Any = None, shape: Sequence[int] | None = None, buffer_ptr: int | None = None
+) -> Any:
+    if buffer_ptr is None:
+        return None
+    if shape is None or element_type is None:
+        raise InvalidArgument(6001, f"the memory for `{name}` needs element_type and shape")
+    return array_at(buffer_ptr, element_type, shape)
+
+
 class IOBinding:
-    """Inputs and outputs that are bound beforehand."""
+    """Inputs and outputs that are bound beforehand. Memory that is bound is read and written in place."""
 
     def __init__(self, session: InferenceSession) -> None:
         self._session = session
         self._inputs: dict[str, Any] = {}
-        self._outputs: dict[str, Any] = {}
+        self._outputs: dict[str, OrtValue | None] = {}
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
+        """An array, which is read at each run."""
         self._inputs[name] = arr_on_cpu
 
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
+        """A value, which is read at each run."""
         self._inputs[name] = ortvalue
 
-    def bind_input(self, name: str, *place: Any, **keywords: Any) -> None:
-        """Not offered: an address has no owner. Errors: InvalidArgument."""
-        raise InvalidArgument(6001, "inputs are not bound by address", hint="use bind_cpu_input or bind_ortvalue_input")
-
-    def bind_output(self, name: str, device_type: str = "cpu", *place: Any, **keywords: Any) -> None:
+    def bind_input(self, name: str, device_type: str, device_id: int, *memory: Any, **named: Any) -> None:
+        """Memory by element_type, shape and buffer_ptr: dense, and alive as long as it is bound."""
         check_device(device_type)
-        self._outputs[name] = None
+        place = _memory(name, *memory, **named)
+        if place is None:
+            raise InvalidArgument(6001, f"input `{name}` needs element_type, shape and buffer_ptr")
+        self._inputs[name] = place
+
+    def bind_output(
+        self, name: str, device_type: str = "cpu", device_id: int = 0, *memory: Any, **named: Any
+    ) -> None:
+        """An output that is wanted, in memory of its own; or in memory given as for `bind_input`."""
+        check_device(device_type)
+        place = _memory(name, *memory, **named)
+        self._outputs[name] = None if place is None else OrtValue(place)
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
+        """A value of the type and shape that the run gives."""
         self._outputs[name] = ortvalue
 
     def clear_binding_inputs(self) -> None:
@@ -196,18 +230,20 @@ class IOBinding:
         """Nothing to wait for."""
 
     def get_outputs(self) -> list[OrtValue]:
+        """The outputs of the last run, in the order in which they were bound."""
+        return self._results
+
+    def get_outputs_as_ortvaluevector(self) -> list[OrtValue]:
+        """As `get_outputs`."""
         return self._results
 
     def copy_outputs_to_cpu(self) -> list[Any]:
+        """The outputs of the last run as arrays."""
         return [value.numpy() for value in self._results]
 
     def _run(self, run_options: RunOptions | None) -> None:
-        names = list(self._outputs)
-        self._results = self._session.run_with_ort_values(names or None, self._inputs, run_options)
-        for i, name in enumerate(names):
-            place = self._outputs[name]
-            if isinstance(place, OrtValue):
-                place.update_inplace(self._results[i].numpy())
-                self._results[i] = place
-
-
+        places = {name: value for name, value in self._outputs.items() if value is not None}
+        out = {name: value.numpy() for name, value in places.items()}
+        found = self._session._run(list(self._outputs), self._inputs, run_options, out)
+        names = self._outputs or [port.name for port in self._session._model.outputs]
+        self._results = [places.get(name) or OrtValue(value) for name, value in zip(names, found)]

@@ -1,6 +1,8 @@
 """Values with a place, as onnxruntime has them: here always the processor's memory."""
 from __future__ import annotations
 
+import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +16,19 @@ def check_device(device: str) -> None:
     """Errors: InvalidArgument for another device than the processor."""
     if device.lower() != "cpu":
         raise InvalidArgument(7010, f"there is no device `{device}`", hint="cpu is there")
+
+
+def array_at(address: int, element_type: Any, shape: Sequence[int]) -> Any:
+    """An array over memory that its caller keeps alive."""
+    dtype = dtype_of(element_type)
+    size = dtype.itemsize * math.prod(shape)
+    memory = (ctypes.c_char * size).from_address(address)
+    return np.frombuffer(memoryview(memory), np.uint8).view(dtype).reshape(tuple(shape))
+
+
+def elements(value: Any) -> Any:
+    """What Mica takes: the array of an OrtValue, and anything else as it is."""
+    return value.numpy() if isinstance(value, OrtValue) else value
 
 
 class OrtDevice:
@@ -64,6 +79,12 @@ class OrtValue:
     def ort_value_from_sequence(values: Sequence[Any]) -> OrtValue:
         """A sequence of arrays."""
         return OrtValue([np.asarray(value) for value in values])
+
+    @staticmethod
+    def from_dlpack(data: Any, is_bool_tensor: bool = False) -> OrtValue:
+        """A value over the memory of an object with `__dlpack__`; of bytes, as truth values when so told."""
+        array = np.from_dlpack(data)
+        return OrtValue(array.view(np.bool_) if is_bool_tensor else array)
 
     def numpy(self) -> Any:
         """The array, or the list of arrays; the value's own memory."""

@@ -174,6 +174,16 @@ class ModelImport {
       graph_.metadata.emplace(
           "producer", model_.proto->producer_name() +
                           (model_.proto->producer_version().empty() ? "" : " " + model_.proto->producer_version()));
+    const std::pair<const char*, std::string> fields[] = {
+        {"onnx.producer_name", model_.proto->producer_version().empty() ? "" : model_.proto->producer_name()},
+        {"onnx.domain", model_.proto->domain()},
+        {"onnx.description", model_.proto->doc_string()},
+        {"onnx.model_version", model_.proto->model_version() ? std::to_string(model_.proto->model_version()) : ""},
+        {"onnx.graph_name", proto_.name()},
+        {"onnx.graph_description", proto_.doc_string()},
+    };
+    for (const auto& [key, text] : fields)
+      if (!text.empty()) graph_.metadata.emplace(key, text);
   }
 
   Model& model_;

@@ -273,12 +273,17 @@ TEST(ImportOnnx, MetadataIsKept) {
   m.input("x", {"2"});
   m.output("x");
   m.model.set_producer_name("maker");
+  m.model.set_model_version(3);
+  m.model.set_doc_string("what it is for");
   auto* entry = m.model.add_metadata_props();
   entry->set_key("labels"), entry->set_value("cat,dog");
   const auto graph = m.import();
   ASSERT_TRUE(graph.ok()) << why(graph);
   EXPECT_EQ(graph->metadata.at("labels"), "cat,dog");
   EXPECT_EQ(graph->metadata.at("producer"), "maker");
+  EXPECT_EQ(graph->metadata.at("onnx.model_version"), "3");
+  EXPECT_EQ(graph->metadata.at("onnx.description"), "what it is for");
+  EXPECT_FALSE(graph->metadata.contains("onnx.domain"));
 }
 
 TEST(ImportOnnx, Limits) {

@@ -16,6 +16,10 @@ class InvalidArgument(OrtError):
     """Inputs or outputs that the model does not have, or of a wrong type or shape."""
 
 
+class MissingInputs(InvalidArgument, ValueError):
+    """Inputs that were not given: a ValueError, as onnxruntime raises."""
+
+
 class NoSuchFile(OrtError):
     """The model's file cannot be read."""
 
