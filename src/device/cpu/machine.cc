@@ -34,6 +34,7 @@ Result<Machine> describe_machine(const MachineOptions& options) {
   machine.l3 = machine.l2;  // a processor without a third level shares its second
   set_if_known(machine.l3, 3);
   machine.model = this_cpu();
+  machine.force.assign(environment("MICA_FORCE"));  // a name that is too long is none that is known
   return machine;
 }
 

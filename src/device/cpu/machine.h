@@ -12,6 +12,9 @@ struct Machine {
   size_t l2 = 1 << 20;
   size_t l3 = 8 << 20;  // shared
   Text<64> model;       // the processor's name
+  // An algorithm that is taken wherever it can be, for tests: the environment variable MICA_FORCE. A kernel family
+  // knows its own names (kernels/conv/conv.h); others mean nothing.
+  Text<32> force;
 };
 
 struct MachineOptions {

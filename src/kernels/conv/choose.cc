@@ -1,6 +1,7 @@
 #include "base/format.h"
 #include "base/isa.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
@@ -80,30 +81,16 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   c.scratch_floats = kPanel + up(p.kernel[0] * p.kernel[1] * 6, 16) * 16;
 }
 
-int64_t winograd_tiles(const ConvProblem& p) { return p.images * up(p.out[1], 4) * up(p.out[2], 4); }
-
-// Transformed inputs and products of a block take four tenths of the second-level cache; the weights pass through the
-// rest.
 void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
-  const int64_t columns = (panel_count(p.in_channels) + panel_count(p.out_channels)) * kPanel;
-  const int64_t tile_bytes = 36 * columns * static_cast<int64_t>(sizeof(float));
-  const int64_t fit = most(c.tile_rows, limits.l2_bytes * 2 / 5 / tile_bytes / c.tile_rows * c.tile_rows);
-  c.tiles = winograd_tiles(p);
-  // The nearest number of equal blocks: half a block more in cache costs less than a block with few rows. Threads want
-  // more.
-  int64_t blocks = most(1, (c.tiles + fit / 2) / fit);
-  blocks = most(blocks, least(up(c.tiles, 4), least(limits.threads, wanted_tasks(p, limits))));
-  c.tile_block = up(c.tiles, blocks);
-  c.tasks = up(c.tiles, c.tile_block);
-  c.scratch_floats = 36 * (c.tile_block * columns + 32);
-}
-
-// Winograd pays from 16 channels on either side (measured 2.1 to 3.1 times direct), as long as its weights, four times
-// as many, are used by a dozen tiles, and tiles that hang over the edge do not eat the gain: 36 products a tile against
-// 9 a pixel.
-bool winograd_pays(const ConvProblem& p) {
-  const int64_t tiles = winograd_tiles(p);
-  return p.in_channels >= 16 && p.out_channels >= 16 && tiles >= 12 && tiles * 36 <= out_pixels(p) * 5;
+  const WinogradPlane plane = winograd_plane(p, c.algorithm);
+  c.tiles = p.images * plane.all_tiles();
+  const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
+  const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
+  const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
+  c.tile_block = winograd_block(plane, {c.tiles, channels + columns, wanted, limits.l2_bytes}, c.tile_rows);
+  c.tasks = p.groups * up(c.tiles, c.tile_block);
+  c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
+                     plane.all_points() * (c.tile_block * (channels + columns) + 32);
 }
 
 }  // namespace
@@ -117,24 +104,16 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
              p.in[1] == p.out[1] && p.in[2] == p.out[2] && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
     case ConvAlgorithm::kDepthwise:
       return p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 && !p.residual_in_place;
-    case ConvAlgorithm::kWinograd4x4:
-      return p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && all_are(p.stride, 1) &&
-             all_are(p.dilation, 1) && p.groups == 1 && p.in[0] == 1 && p.out[0] == 1 && p.pad[0] == 0 &&
-             !p.residual_in_place;
+    case ConvAlgorithm::kWinograd4:
+    case ConvAlgorithm::kWinograd6:
+    case ConvAlgorithm::kWinograd8: return winograd_plane(p, algorithm).fits && !p.residual_in_place;
   }
   return false;
 }
 
-ConvAlgorithm choose_conv_algorithm(const ConvProblem& p) {
-  if (p.groups > 1 && conv_fits(p, ConvAlgorithm::kDepthwise)) return ConvAlgorithm::kDepthwise;
-  if (conv_fits(p, ConvAlgorithm::kPointwise)) return ConvAlgorithm::kPointwise;
-  if (conv_fits(p, ConvAlgorithm::kWinograd4x4) && winograd_pays(p)) return ConvAlgorithm::kWinograd4x4;
-  return ConvAlgorithm::kImplicit;
-}
-
 ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
   ConvChoice c;
-  c.algorithm = algorithm == ConvAlgorithm::kAuto ? choose_conv_algorithm(p) : algorithm;
+  c.algorithm = algorithm == ConvAlgorithm::kAuto ? choose_conv_algorithm(p, isa, limits) : algorithm;
   c.tile_rows = gemm_tile_rows(isa);
   if (out_pixels(p) <= 0 || p.out_channels <= 0) return c;
   if (c.algorithm == ConvAlgorithm::kPointwise) {
@@ -145,7 +124,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     c.scratch_floats = c.gemm.scratch_floats;
   } else if (c.algorithm == ConvAlgorithm::kDepthwise) {
     choose_depthwise(p, limits, c);
-  } else if (c.algorithm == ConvAlgorithm::kWinograd4x4) {
+  } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, limits, c);
   } else {
     choose_implicit(p, limits, c);
@@ -154,13 +133,12 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
 }
 
 size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) {
-  constexpr std::string_view kNames[] = {"auto", "pointwise", "implicit", "depthwise", "winograd4x4"};
   return format_to(out, size,
                    "{} {}x{}x{}x{} -> {}x{}x{} kernel={}x{}x{} groups={} {}tile={} tiles={} segments={}x{} block={} "
                    "group={} tasks={} scratch={}",
-                   kNames[static_cast<int>(c.algorithm)], p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2],
-                   p.out_channels, p.kernel[0], p.kernel[1], p.kernel[2], p.groups, c.by_rows ? "by-rows " : "",
-                   c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
+                   name_of(c.algorithm), p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2], p.out_channels,
+                   p.kernel[0], p.kernel[1], p.kernel[2], p.groups, c.by_rows ? "by-rows " : "", c.tile_rows, c.tiles,
+                   c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
                    c.scratch_floats * static_cast<int64_t>(sizeof(float)));
 }
 

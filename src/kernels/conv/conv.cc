@@ -1,5 +1,7 @@
 #include "kernels/conv/conv.h"
 
+#include <iterator>
+
 #include "base/isa.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
@@ -20,6 +22,21 @@ const ConvKernels& conv_kernels(Isa isa) {
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
   return portable::conv_kernels;
+}
+
+namespace {
+constexpr std::string_view kNames[] = {"auto",      "pointwise", "implicit", "depthwise",
+                                       "winograd4", "winograd6", "winograd8"};
+constexpr uint32_t kWinogradSet = 7u << static_cast<int>(ConvAlgorithm::kWinograd4);
+}  // namespace
+
+std::string_view name_of(ConvAlgorithm algorithm) { return kNames[static_cast<int>(algorithm)]; }
+
+ConvForce conv_force(std::string_view name) {
+  if (name == "winograd") return {kWinogradSet};
+  for (uint32_t i = 1; i < std::size(kNames); ++i)
+    if (name == kNames[i]) return {1u << i};
+  return {};
 }
 
 ConvView dense_view(const int64_t (&extent)[3], int64_t pixel) {
@@ -57,20 +74,18 @@ int64_t group_size(const ConvProblem& p) {
 
 int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
-  if (algorithm == ConvAlgorithm::kWinograd4x4) return winograd4x4_size(p.in_channels, p.out_channels);
+  if (is_winograd(algorithm)) return winograd_size(p, algorithm);
   return p.groups * group_size(p);
 }
 
 void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weights, float* packed) {
   if (algorithm == ConvAlgorithm::kDepthwise) return pack_taps(taps_source(p, weights), packed);
-  if (algorithm == ConvAlgorithm::kWinograd4x4) return pack_winograd4x4(weights, p.in_channels, p.out_channels, packed);
+  if (is_winograd(algorithm)) return pack_winograd(p, algorithm, weights, packed);
   for (int64_t g = 0; g < p.groups; ++g) pack_panels(group_source(p, weights, g), packed + g * group_size(p));
 }
 
 void unpack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* packed, float* weights) {
   if (algorithm == ConvAlgorithm::kDepthwise) return unpack_taps(packed, taps_source(p, weights));
-  if (algorithm == ConvAlgorithm::kWinograd4x4)
-    return unpack_winograd4x4(packed, p.in_channels, p.out_channels, weights);
   for (int64_t g = 0; g < p.groups; ++g) unpack_panels(packed + g * group_size(p), group_source(p, weights, g));
 }
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string_view>
+
 #include "kernels/gemm/gemm.h"
 
 namespace mica {
@@ -36,10 +38,27 @@ ConvView dense_view(const int64_t (&extent)[3], int64_t pixel);
 
 enum class ConvAlgorithm : uint8_t {
   kAuto,
-  kPointwise,    // one tap, no gaps: the matrix product of all pixels; weights in panels
-  kImplicit,     // rows of the product are gathered from the input; any problem; weights in panels, group after group
-  kDepthwise,    // groups = in_channels = out_channels; weights by taps
-  kWinograd4x4,  // 3x3, stride 1, dilation 1, one group, one depth; weights transformed (conv/winograd.h)
+  kPointwise,  // one tap, no gaps: the matrix product of all pixels; weights in panels
+  kImplicit,   // rows of the product are gathered from the input; any problem; weights in panels, group after group
+  kDepthwise,  // groups = in_channels = out_channels; weights by taps
+  kWinograd4,  // stride 1, one depth, 4, 6 or 8 points on each axis that has taps; weights transformed
+  kWinograd6,  // (conv/winograd.h)
+  kWinograd8,
+};
+inline bool is_winograd(ConvAlgorithm a) { return a >= ConvAlgorithm::kWinograd4; }
+std::string_view name_of(ConvAlgorithm algorithm);
+
+// Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "winograd4", "winograd6",
+// "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
+struct ConvForce {
+  uint32_t set = 0;
+  bool allows(ConvAlgorithm a) const { return set >> static_cast<int>(a) & 1; }
+};
+ConvForce conv_force(std::string_view name);
+
+struct ConvPolicy {
+  ConvForce force;
+  bool low_memory = false;  // no algorithm whose weights take more room than the plain ones
 };
 
 struct ConvChoice {
@@ -53,7 +72,7 @@ struct ConvChoice {
   int64_t segments = 1, segment_k = 1, block_segments = 1;
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
-  // kDepthwise: output rows and channels of a task. kWinograd4x4: tile_block counts 4x4 tiles.
+  // kDepthwise: output rows and channels of a task. Winograd: tile_block counts its tiles.
   int64_t row_block = 0, channel_block = 0;
   int64_t tasks = 0;
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
@@ -62,7 +81,11 @@ struct ConvChoice {
 // Whether the algorithm can compute the problem at all.
 bool conv_fits(const ConvProblem& problem, ConvAlgorithm algorithm);
 
-// Which algorithm suits the problem, from its numbers alone: it decides how the weights are packed.
+// The cheapest allowed candidate (conv/cost.h). Pure. It decides how the weights are packed.
+ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem, Isa isa, const GemmLimits& limits,
+                                    const ConvPolicy& policy = {});
+// From the problem alone, for a machine of 16 lanes with a second-level cache of 1 MiB: where the machine is not known
+// or must not matter.
 ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem);
 
 // Pure. `algorithm` must fit.
@@ -74,6 +97,7 @@ size_t print(const ConvProblem& problem, const ConvChoice& choice, char* out, si
 // Weights w[out_channels][in_channels / groups][kernel...], dense, into the form that the algorithm reads.
 int64_t packed_conv_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed);
+// Not for Winograd's.
 void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
 
 struct ConvArgs {

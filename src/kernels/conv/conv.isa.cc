@@ -29,7 +29,9 @@ void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scra
   if (args.choice.algorithm == ConvAlgorithm::kPointwise) return run_pointwise(args, task_begin, task_end, scratch);
   for (int64_t task = task_begin; task < task_end; ++task) switch (args.choice.algorithm) {
       case ConvAlgorithm::kDepthwise: run_depthwise_task(args, task, scratch); break;
-      case ConvAlgorithm::kWinograd4x4: run_winograd_task(args, task, scratch); break;
+      case ConvAlgorithm::kWinograd4:
+      case ConvAlgorithm::kWinograd6:
+      case ConvAlgorithm::kWinograd8: run_winograd_task(args, task, scratch); break;
       default: run_implicit_task(args, implicit_task(args, task), scratch); break;
     }
 }

@@ -1,5 +1,5 @@
 // Convolutions by every algorithm that fits, on every instruction set, against a double loop.
-#include "kernels/conv/conv.h"
+#include "kernels/conv/cost.h"
 
 #include <string>
 
@@ -9,6 +9,16 @@ namespace mica {
 namespace {
 
 class Conv : public testing::TestWithParam<Isa> {};
+
+constexpr ConvAlgorithm kTransforms[] = {ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6,
+                                         ConvAlgorithm::kWinograd8};
+
+// Whether the Winograd tile of output `o` of 3 taps with padding 1 reads input `at`.
+bool tile_reads(ConvAlgorithm algorithm, int64_t o, int64_t at) {
+  const int64_t points = 4 + 2 * (static_cast<int>(algorithm) - static_cast<int>(ConvAlgorithm::kWinograd4));
+  const int64_t begin = o / (points - 2) * (points - 2) - 1;
+  return at >= begin && at < begin + points;
+}
 
 ConvCase make(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
   ConvCase c;
@@ -140,10 +150,11 @@ TEST_P(Conv, ThreeAndOneSpatialAxes) {
 }
 
 TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
-  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4x4}) {
-    const bool is_winograd = algorithm == ConvAlgorithm::kWinograd4x4;
-    ConvCase c = make(13, 40, 40, is_winograd ? 3 : 9, 1, 1, is_winograd ? 1 : 4);  // 9x9: deep enough for K to be cut
-    if (is_winograd) c.slack = 16;
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4,
+                                  ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
+    const bool transforms = is_winograd(algorithm);
+    ConvCase c = make(13, 40, 40, transforms ? 3 : 9, 1, 1, transforms ? 1 : 4);  // 9x9: deep enough for K to be cut
+    if (transforms) c.slack = 16;
     if (algorithm == ConvAlgorithm::kDepthwise) c.p.groups = 40;
     c.finish();
     c.epilogue = {
@@ -161,7 +172,8 @@ TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
 }
 
 TEST_P(Conv, NotANumberStaysWhereItsWindowsAre) {
-  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4x4}) {
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4,
+                                  ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
     ConvCase c = make(12, 20, 20, 3, 1, 1, 1);
     c.p.groups = algorithm == ConvAlgorithm::kDepthwise ? 20 : 1;
     c.finish();
@@ -176,7 +188,7 @@ TEST_P(Conv, NotANumberStaysWhereItsWindowsAre) {
           const bool near = std::abs(y - 5) <= 1 && std::abs(x - 6) <= 1 && (c.p.groups == 1 || n == 7);
           const bool is_nan = std::isnan(c.y[y * c.p.out_view.row + x * c.p.out_view.pixel + n]);
           // Winograd's tiles share their inputs: there the neighbourhood is whole tiles.
-          const bool may = algorithm == ConvAlgorithm::kWinograd4x4 && y / 4 == 1 && x / 4 == 1;
+          const bool may = is_winograd(algorithm) && tile_reads(algorithm, y, 5) && tile_reads(algorithm, x, 6);
           ASSERT_TRUE(is_nan == near || (is_nan && may)) << y << "," << x << "," << n;
         }
   }
@@ -196,7 +208,8 @@ TEST_P(Conv, EveryFinishedRectangleIsShownOnce) {
         c[i * stride + j] = static_cast<float>((row + i) * seen.channels + column + j);
       }
   };
-  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4x4})
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4,
+                                  ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
     for (int64_t groups : {1, 2, 20})
       for (Activation kind : {Activation::kClip, Activation::kTanh}) {
         ConvCase c = make(9, 20, 20, 3, 1, 1, 1);
@@ -225,15 +238,46 @@ TEST(ConvChoice, SuitsTheProblem) {
     c.finish();
     return choose_conv_algorithm(c.p);
   };
-  EXPECT_EQ(algorithm(56, 64, 64, 3, 1, 1), ConvAlgorithm::kWinograd4x4);
-  EXPECT_EQ(algorithm(14, 256, 256, 3, 1, 1), ConvAlgorithm::kWinograd4x4);
-  EXPECT_EQ(algorithm(7, 512, 512, 3, 1, 1), ConvAlgorithm::kImplicit);
+  EXPECT_TRUE(is_winograd(algorithm(56, 64, 64, 3, 1, 1)));
+  EXPECT_EQ(algorithm(14, 256, 256, 3, 1, 1), ConvAlgorithm::kWinograd6);
+  EXPECT_EQ(algorithm(7, 512, 512, 3, 1, 1), ConvAlgorithm::kWinograd4);
+  EXPECT_TRUE(is_winograd(algorithm(56, 64, 64, 3, 1, 2)));
+  EXPECT_TRUE(is_winograd(algorithm(35, 48, 64, 5, 1, 1)));
   EXPECT_EQ(algorithm(56, 64, 64, 3, 2, 1), ConvAlgorithm::kImplicit);
   EXPECT_EQ(algorithm(56, 3, 64, 3, 1, 1), ConvAlgorithm::kImplicit);
-  EXPECT_EQ(algorithm(56, 64, 64, 3, 1, 2), ConvAlgorithm::kImplicit);
   EXPECT_EQ(algorithm(56, 64, 64, 3, 1, 64), ConvAlgorithm::kDepthwise);
   EXPECT_EQ(algorithm(56, 64, 64, 1, 1, 1), ConvAlgorithm::kPointwise);
   EXPECT_EQ(algorithm(56, 64, 64, 1, 2, 1), ConvAlgorithm::kImplicit);
+}
+
+TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {
+  ConvCase c = make(20, 32, 32, 3, 1, 1, 1), pointwise = make(20, 32, 32, 1, 1, 1, 0);
+  c.finish();
+  pointwise.finish();
+  for (ConvAlgorithm a :
+       {ConvAlgorithm::kImplicit, ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
+    const ConvPolicy policy{conv_force(name_of(a))};
+    EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kPortable, {}, policy), a);
+    if (a == ConvAlgorithm::kImplicit) continue;
+    EXPECT_EQ(choose_conv_algorithm(pointwise.p, Isa::kPortable, {}, policy), ConvAlgorithm::kPointwise);
+  }
+  EXPECT_TRUE(is_winograd(choose_conv_algorithm(c.p, Isa::kPortable, {}, {conv_force("winograd")})));
+  EXPECT_EQ(conv_force("").set, 0u);
+  EXPECT_EQ(conv_force("fast").set, 0u);
+  EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kPortable, {}, {.low_memory = true})));
+}
+
+TEST(ConvChoice, PrintsItsCandidates) {
+  ConvCase c = make(20, 32, 32, 3, 1, 1, 1);
+  c.finish();
+  char text[512];
+  const size_t length = print_candidates(c.p, ConvAlgorithm::kWinograd6, Isa::kAvx2, {}, text);
+  const std::string_view all(text, length);
+  EXPECT_EQ(all.find("implicit "), 0u);
+  EXPECT_NE(all.find("; winograd4 "), all.npos);
+  EXPECT_NE(all.find(" (chosen); winograd8 "), all.npos);
+  EXPECT_EQ(all.find("depthwise"), all.npos);
+  for (size_t room : {0, 1, 7, 60}) EXPECT_LE(print_candidates(c.p, {}, Isa::kAvx2, {}, std::span(text, room)), room);
 }
 
 TEST_P(Conv, EmptyOutputsHaveNoTasks) {
@@ -255,45 +299,91 @@ TEST_P(Conv, WeightsComeBack) {
 }
 
 TEST_P(Conv, Winograd) {
-  for (int64_t size : {1, 3, 4, 9, 14})
-    for (int64_t in : {1, 16, 37})
-      for (int64_t out : {3, 32})
-        for (int64_t pad : {0, 1, 2}) {
-          if (size + 2 * pad < 3) continue;
-          ConvCase c = make(size, in, out, 3, 1, 1, pad);
-          c.finish(in == 16 ? 2 : 0, out == 3 ? 1 : 0);
-          c.slack = 16;
-          c.epilogue.bias = c.bias.data();
-          SCOPED_TRACE(testing::Message() << size << " c=" << in << " n=" << out << " p=" << pad);
-          c.run(GetParam(), ConvAlgorithm::kWinograd4x4, {.l2_bytes = 1 << 17, .threads = 2}, 1);
-          ASSERT_NO_FATAL_FAILURE(c.check());
-        }
+  for (ConvAlgorithm algorithm : kTransforms)
+    for (int64_t size : {1, 3, 4, 9, 14})
+      for (int64_t in : {1, 16, 37})
+        for (int64_t out : {3, 32})
+          for (int64_t pad : {0, 1, 2}) {
+            if (size + 2 * pad < 3) continue;
+            ConvCase c = make(size, in, out, 3, 1, 1, pad);
+            c.finish(in == 16 ? 2 : 0, out == 3 ? 1 : 0);
+            c.slack = 16;
+            c.epilogue.bias = c.bias.data();
+            SCOPED_TRACE(testing::Message() << size << " c=" << in << " n=" << out << " p=" << pad);
+            c.run(GetParam(), algorithm, {.l2_bytes = 1 << 17, .threads = 2}, 1);
+            ASSERT_NO_FATAL_FAILURE(c.check());
+          }
+}
+
+// Every tile that there is: one or two axes, dilated, in groups.
+TEST_P(Conv, WinogradForms) {
+  int forms = 0;
+  for (ConvAlgorithm algorithm : kTransforms)
+    for (int64_t down : {1, 2, 3, 5, 7})
+      for (int64_t across : {1, 2, 3, 5, 7})
+        for (int64_t dilation : {1, 2, 3})
+          for (int64_t groups : {1, 2}) {
+            ConvCase c = make(13, 6 * groups, 10 * groups, 1, 1, dilation, 0);
+            c.p.groups = groups;
+            c.p.kernel[1] = down, c.p.kernel[2] = across;
+            c.p.pad[1] = down / 2 * dilation, c.p.pad[2] = across / 2;
+            set_out(c.p, 2);
+            if (c.p.out[1] <= 0 || c.p.out[2] <= 0) continue;
+            c.finish(1, 2);
+            if (!conv_fits(c.p, algorithm)) continue;
+            ++forms;
+            c.slack = 16;
+            c.epilogue = {.bias = c.bias.data(), .residual = c.residual.data()};
+            SCOPED_TRACE(testing::Message()
+                         << name_of(algorithm) << " " << down << "x" << across << " d=" << dilation << " g=" << groups);
+            c.run(GetParam(), algorithm, {.threads = 2}, 1);
+            ASSERT_NO_FATAL_FAILURE(c.check());
+          }
+  EXPECT_EQ(forms, 8 * 3 * 3 * 2);
 }
 
 TEST_P(Conv, WinogradEpilogues) {
-  for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
-    for (int residual : {0, 1, 2}) {
-      ConvCase c = make(9, 21, 21, 3, 1, 1, 1);
-      c.finish(0, 2);
-      c.slack = 16;
-      c.epilogue = {.bias = c.bias.data(),
-                    .residual = residual ? c.residual.data() : nullptr,
-                    .residual_last = residual == 2,
-                    .activation = kind,
-                    .a = -0.25f,
-                    .b = 0.5f};
-      c.run(GetParam(), ConvAlgorithm::kWinograd4x4);
-      ASSERT_NO_FATAL_FAILURE(c.check());
-    }
+  for (bool tall : {false, true})
+    for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
+      for (int residual : {0, 1, 2}) {
+        ConvCase c = make(9, 21, 21, 3, 1, 1, 1);
+        if (tall) c.p.kernel[2] = 1, c.p.pad[2] = 0, set_out(c.p, 1);
+        c.finish(0, 2);
+        c.slack = 16;
+        c.epilogue = {.bias = c.bias.data(),
+                      .residual = residual ? c.residual.data() : nullptr,
+                      .residual_last = residual == 2,
+                      .activation = kind,
+                      .a = -0.25f,
+                      .b = 0.5f};
+        c.run(GetParam(), ConvAlgorithm::kWinograd6);
+        ASSERT_NO_FATAL_FAILURE(c.check());
+      }
 }
 
-TEST_P(Conv, WinogradWeightsComeBackRounded) {
-  ConvCase c = make(5, 7, 19, 3, 1, 1, 1);
-  c.finish();
-  std::vector<float> packed(packed_conv_size(c.p, ConvAlgorithm::kWinograd4x4)), back(c.weights.size());
-  pack_conv(c.p, ConvAlgorithm::kWinograd4x4, c.weights.data(), packed.data());
-  unpack_conv(c.p, ConvAlgorithm::kWinograd4x4, packed.data(), back.data());
-  for (size_t i = 0; i < back.size(); ++i) ASSERT_TRUE(std::fabs(back[i] - c.weights[i]) <= 5e-7f);
+// On data of variance 1 the largest error is below the stated bound, and not far below it.
+TEST_P(Conv, ErrorIsAsPredicted) {
+  for (ConvAlgorithm algorithm :
+       {ConvAlgorithm::kImplicit, ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
+    ConvCase c = make(19, 96, 32, 3, 1, 1, 0);
+    c.finish();
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal(0, 1);
+    for (float& f : c.x) f = normal(random);
+    for (float& f : c.weights) f = normal(random) / std::sqrt(96.0f * 9);
+    c.run(GetParam(), algorithm);
+    double most = 0;
+    for (int64_t y = 0; y < c.p.out[1]; ++y)
+      for (int64_t x = 0; x < c.p.out[2]; ++x)
+        for (int64_t n = 0; n < 32; ++n) {
+          double size = 0;
+          const double error = c.y[y * c.p.out_view.row + x * c.p.out_view.pixel + n] - c.sum_at({0, 0, y, x}, n, size);
+          most = std::max(most, std::fabs(error));
+        }
+    const double bound = conv_candidates(c.p, GetParam(), {}).list[static_cast<int>(algorithm) - 1].error;
+    EXPECT_LE(most, bound) << name_of(algorithm);
+    EXPECT_GE(most, bound / 8) << name_of(algorithm);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Conv, testing::ValuesIn(every_isa()), IsaName());

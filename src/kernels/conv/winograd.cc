@@ -1,61 +1,178 @@
 #include "kernels/conv/winograd.h"
 
+#include <math.h>
+
 #include "kernels/pack/pack.h"
 
 namespace mica {
 namespace {
 
-constexpr double kG[6][3] = {{1.0 / 4, 0, 0},
-                             {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-                             {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-                             {1.0 / 24, 1.0 / 12, 1.0 / 6},
-                             {1.0 / 24, -1.0 / 12, 1.0 / 6},
-                             {0, 0, 1}};
-// A left inverse of G: rows 0, 5 give g0 and g2; the difference of rows 2 and 1 gives g1.
-constexpr double kInverse[3][6] = {{4, 0, 0, 0, 0, 0}, {0, -3, 3, 0, 0, 0}, {0, 0, 0, 0, 0, 1}};
+constexpr double kUnit = 1.0 / (1 << 24);
+constexpr double kTransformRoundings = 4;
 
-int64_t point_at(int64_t point, int64_t n, int64_t c, int64_t in_channels, int64_t panels) {
-  return ((point * panels + n / kPanel) * in_channels + c) * kPanel + n % kPanel;
+int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
+
+int points_of(ConvAlgorithm algorithm) {
+  if (algorithm == ConvAlgorithm::kWinograd4) return 4;
+  if (algorithm == ConvAlgorithm::kWinograd6) return 6;
+  return algorithm == ConvAlgorithm::kWinograd8 ? 8 : 0;
+}
+
+// The tiles that kernels exist for (conv/winograd.inl).
+bool exists(int points, int taps) {
+  if (points == 4) return taps == 3 || taps == 2;
+  if (points == 6) return taps == 2 || taps == 3 || taps == 5;
+  return points == 8 && (taps == 3 || taps == 5 || taps == 7);
+}
+
+// Rows of G: powers of the point over the value of the other factors there.
+struct WeightRows {
+  double g[kMostWinogradPoints][kMostWinogradPoints] = {};
+};
+
+WeightRows weight_rows(int points, int taps) {
+  WeightRows rows;
+  if (points == 1) {
+    rows.g[0][0] = 1;
+    return rows;
+  }
+  const WinogradPolynomials w = winograd_polynomials(points);
+  rows.g[0][0] = 1 / w.zero[0];
+  rows.g[points - 1][taps - 1] = 1;
+  for (int i = 0; i < w.pairs; ++i)
+    for (int sign = 0; sign < 2; ++sign) {
+      const double p = sign ? -w.p[i] : w.p[i];
+      double value = 0, power = 1;
+      for (int k = 0; k < w.pairs; ++k, power *= p * p) value += w.rest[i][k] * power;
+      value *= 2 * p * p;  // (x + p)·x at x = p
+      power = 1 / value;
+      for (int k = 0; k < taps; ++k, power *= p) rows.g[1 + 2 * i + sign][k] = power;
+    }
+  return rows;
+}
+
+// The largest Σ over points of (A_ki b_i g_i)² of any output k.
+double amplification(int points, int taps, int tile) {
+  if (points == 1) return 1;
+  const WinogradPolynomials w = winograd_polynomials(points);
+  const WeightRows rows = weight_rows(points, taps);
+  double size[kMostWinogradPoints] = {};  // (b_i g_i)²
+  for (int i = 0; i < points; ++i) {
+    double g = 0, b = 0;
+    for (int k = 0; k < taps; ++k) g += rows.g[i][k] * rows.g[i][k];
+    const bool is_pair = i > 0 && i < points - 1;
+    const int pair = (i - 1) / 2;
+    for (int k = 0; k <= w.pairs; ++k) {
+      if (!is_pair) b += w.zero[k] * w.zero[k];
+      if (is_pair && k < w.pairs) b += w.rest[pair][k] * w.rest[pair][k] * (1 + w.p[pair] * w.p[pair]);
+    }
+    size[i] = g * b;
+  }
+  double most = 0;
+  for (int k = 0; k < tile; ++k) {
+    double sum = (k == 0 ? size[0] : 0) + (k == tile - 1 ? size[points - 1] : 0);
+    for (int i = 1; i < points - 1; ++i) sum += size[i] * pow(w.p[(i - 1) / 2], 2 * k);
+    if (sum > most) most = sum;
+  }
+  return most / taps;
+}
+
+// u[point][16] of one channel and the 16 outputs whose taps stand in w[tap][16].
+void transform_weights(const WinogradPlane& plane, const WeightRows (&rows)[2], const double (*w)[kPanel], float* u,
+                       int64_t point_step) {
+  double half[kMostWinogradPoints][kMostWinogradPoints][kPanel];
+  for (int i = 0; i < plane.points[0]; ++i)
+    for (int x = 0; x < plane.taps[1]; ++x) {
+      double* sum = half[i][x];
+      for (int n = 0; n < kPanel; ++n) sum[n] = 0;
+      for (int y = 0; y < plane.taps[0]; ++y)
+        for (int n = 0; n < kPanel; ++n) sum[n] += rows[0].g[i][y] * w[y * plane.taps[1] + x][n];
+    }
+  for (int i = 0; i < plane.points[0]; ++i)
+    for (int j = 0; j < plane.points[1]; ++j, u += point_step) {
+      double sum[kPanel] = {};
+      for (int x = 0; x < plane.taps[1]; ++x)
+        for (int n = 0; n < kPanel; ++n) sum[n] += rows[1].g[j][x] * half[i][x][n];
+      for (int n = 0; n < kPanel; ++n) u[n] = static_cast<float>(sum[n]);
+    }
 }
 
 }  // namespace
 
-int64_t winograd4x4_size(int64_t in_channels, int64_t out_channels) {
-  return kWinogradPoints * panels_size(in_channels, out_channels);
+WinogradPlane winograd_plane(const ConvProblem& p, ConvAlgorithm algorithm) {
+  WinogradPlane plane;
+  const int points = points_of(algorithm);
+  const bool flat = p.kernel[0] == 1 && p.in[0] == 1 && p.out[0] == 1 && p.pad[0] == 0;
+  if (points == 0 || !flat || p.stride[1] != 1 || p.stride[2] != 1) return plane;
+  plane.swapped = p.kernel[2] == 1;
+  const int64_t in[2] = {p.in_view.row, p.in_view.pixel}, out[2] = {p.out_view.row, p.out_view.pixel};
+  const int64_t residual[2] = {p.residual_view.row, p.residual_view.pixel};
+  plane.fits = true;
+  for (int axis = 0; axis < 2; ++axis) {
+    const int from = plane.swapped ? 1 - axis : axis;
+    const int64_t taps = p.kernel[from + 1];
+    const bool single = axis == 0 && taps == 1;
+    plane.fits = plane.fits && (single || exists(points, static_cast<int>(taps < 8 ? taps : 0)));
+    if (!plane.fits) return plane;
+    plane.points[axis] = single ? 1 : points;
+    plane.taps[axis] = static_cast<int>(taps);
+    plane.tile[axis] = plane.points[axis] - plane.taps[axis] + 1;
+    plane.in[axis] = p.in[from + 1];
+    plane.out[axis] = p.out[from + 1];
+    plane.pad[axis] = p.pad[from + 1];
+    plane.dilation[axis] = single ? 1 : p.dilation[from + 1];
+    plane.in_step[axis] = in[from];
+    plane.out_step[axis] = out[from];
+    plane.residual_step[axis] = residual[from];
+    plane.tiles[axis] = up(up(plane.out[axis], plane.dilation[axis]), plane.tile[axis]);
+  }
+  plane.fits = plane.taps[0] == 1 || plane.taps[0] == plane.taps[1];
+  return plane;
 }
 
-void pack_winograd4x4(const float* w, int64_t in_channels, int64_t out_channels, float* u) {
-  const int64_t panels = panel_count(out_channels);
-  for (int64_t n = 0; n < panels * kPanel; ++n)
-    for (int64_t c = 0; c < in_channels; ++c) {
-      double half[6][3];
-      for (int i = 0; i < 6; ++i)
-        for (int j = 0; j < 3; ++j) {
-          half[i][j] = 0;
-          for (int k = 0; k < 3 && n < out_channels; ++k)
-            half[i][j] += kG[i][k] * w[(n * in_channels + c) * 9 + k * 3 + j];
-        }
-      for (int i = 0; i < 6; ++i)
-        for (int j = 0; j < 6; ++j) {
-          double sum = 0;
-          for (int k = 0; k < 3; ++k) sum += half[i][k] * kG[j][k];
-          u[point_at(i * 6 + j, n, c, in_channels, panels)] = static_cast<float>(sum);
-        }
-    }
+int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int tile_rows) {
+  const int64_t tile_bytes = plane.all_points() * work.columns * static_cast<int64_t>(sizeof(float));
+  int64_t fit = work.l2_bytes * 2 / 5 / tile_bytes / tile_rows * tile_rows;
+  if (fit < tile_rows) fit = tile_rows;
+  // The nearest number of equal blocks: half a block more in cache costs less than a block with few rows.
+  int64_t blocks = (work.tiles + fit / 2) / fit;
+  const int64_t most = up(work.tiles, 4);
+  const int64_t wanted = work.tasks < most ? work.tasks : most;
+  if (blocks < wanted) blocks = wanted;
+  if (blocks < 1) blocks = 1;
+  return up(work.tiles, blocks);
 }
 
-void unpack_winograd4x4(const float* u, int64_t in_channels, int64_t out_channels, float* w) {
-  const int64_t panels = panel_count(out_channels);
-  for (int64_t n = 0; n < out_channels; ++n)
-    for (int64_t c = 0; c < in_channels; ++c)
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) {
-          double sum = 0;
-          for (int a = 0; a < 6; ++a)
-            for (int b = 0; b < 6; ++b)
-              sum += kInverse[i][a] * kInverse[j][b] * u[point_at(a * 6 + b, n, c, in_channels, panels)];
-          w[(n * in_channels + c) * 9 + i * 3 + j] = static_cast<float>(sum);
+int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
+  const WinogradPlane plane = winograd_plane(p, algorithm);
+  return p.groups * plane.all_points() * panels_size(p.in_channels / p.groups, p.out_channels / p.groups);
+}
+
+void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const float* w, float* u) {
+  const WinogradPlane plane = winograd_plane(p, algorithm);
+  const WeightRows rows[2] = {weight_rows(plane.points[0], plane.taps[0]), weight_rows(plane.points[1], plane.taps[1])};
+  const int64_t channels = p.in_channels / p.groups, out = p.out_channels / p.groups, panels = panel_count(out);
+  const int taps = plane.taps[0] * plane.taps[1];
+  double block[(kMostWinogradPoints - 1) * (kMostWinogradPoints - 1)][kPanel];
+  for (int64_t g = 0; g < p.groups; ++g)
+    for (int64_t panel = 0; panel < panels; ++panel)
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t j = 0; j < kPanel; ++j) {
+          const int64_t n = panel * kPanel + j;
+          const float* from = w + ((g * out + n) * channels + c) * taps;
+          for (int t = 0; t < taps; ++t) block[t][j] = n < out ? static_cast<double>(from[t]) : 0.0;
         }
+        float* to = u + ((g * plane.all_points() * panels + panel) * channels + c) * kPanel;
+        transform_weights(plane, rows, block, to, panels * channels * kPanel);
+      }
+}
+
+double chain_error(int64_t length) { return kUnit * sqrt(static_cast<double>(length) / 6); }
+
+double winograd_error(const WinogradPlane& plane, int64_t length) {
+  const double grown = amplification(plane.points[0], plane.taps[0], plane.tile[0]) *
+                       amplification(plane.points[1], plane.taps[1], plane.tile[1]);
+  return kUnit * sqrt(grown * (static_cast<double>(length) / 6 + kTransformRoundings / 3));
 }
 
 }  // namespace mica

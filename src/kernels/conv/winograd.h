@@ -1,28 +1,58 @@
-// Winograd's F(4x4, 3x3) (Lavin and Gray, arXiv:1509.09308): 4x4 outputs of a 3x3 convolution from 6x6 inputs by 36
-// products instead of 144,
+// Winograd's minimal filtering (Lavin and Gray, arXiv:1509.09308): m outputs of r taps from m + r - 1 products on each
+// axis, instead of m · r,
 //
-//   Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A,   interpolation points 0, ±1, ±2, ∞.
+//   Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A.
 //
-// Error. A transform enlarges magnitudes by at most its largest absolute row sum, on each of its two sides: B by 10, G
-// by 1/2, A by 19. In the worst case every rounding of relative size 2^-24 therefore reaches the output (10 · 1/2 ·
-// 19)² = 9025 times enlarged, relative to the terms' magnitudes; the signs of random operands cancel that back: the
-// error seen is about four times that of the direct sum. Tests hold it to 16 times the bound of the direct sum, 16 ·
-// length · 2^-24 · Σ|x||w|.
+// A form is the number of points on each axis; the taps give the tile. Two axes of equal taps, or one axis (1 x k and
+// k x 1, the latter with the axes exchanged). Dilated convolutions fall apart into dilation² plain ones on every
+// dilation-th pixel; groups stand side by side.
 //
-// A NaN or an infinity reaches all 16 outputs of the tiles that read it.
-//
-// Nothing is undone exactly: unpacking solves for g from the transformed weights.
+// A NaN or an infinity reaches all outputs of the tiles that read it.
 #pragma once
 #include <stdint.h>
 
+#include "kernels/conv/conv.h"
+#include "kernels/conv/winograd_points.h"
+
 namespace mica {
 
-inline constexpr int kWinogradPoints = 36;
+// The problem as the algorithm sees it. Axis 1 is the one with taps when only one has some.
+struct WinogradPlane {
+  bool fits = false;
+  bool swapped = false;             // axis 0 is the width, axis 1 the height
+  int points[2] = {1, 1};           // 1 on an axis without taps
+  int taps[2] = {1, 1};             //
+  int tile[2] = {1, 1};             // outputs of a tile
+  int64_t in[2] = {}, out[2] = {};  // pixels
+  int64_t pad[2] = {}, dilation[2] = {1, 1};
+  int64_t in_step[2] = {}, out_step[2] = {}, residual_step[2] = {};  // floats from pixel to pixel
+  int64_t tiles[2] = {};                                             // of one phase of the dilation
 
-// w[n][c][3][3] to 36 matrices c x n, each in panels of 16: u[point][panel][c][16]. Computed in doubles, rounded once.
-int64_t winograd4x4_size(int64_t in_channels, int64_t out_channels);
-void pack_winograd4x4(const float* w, int64_t in_channels, int64_t out_channels, float* u);
-// The weights again, each within 2 units of its largest neighbour's last place.
-void unpack_winograd4x4(const float* u, int64_t in_channels, int64_t out_channels, float* w);
+  int64_t all_points() const { return points[0] * points[1]; }
+  int64_t all_tiles() const { return tiles[0] * tiles[1] * dilation[0] * dilation[1]; }  // of one image
+};
+WinogradPlane winograd_plane(const ConvProblem& problem, ConvAlgorithm algorithm);
+
+// How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level
+// cache, while the weights pass through the rest.
+struct WinogradWork {
+  int64_t tiles, columns;  // of all images; input and output channels together
+  int64_t tasks;           // at least, where there is enough to do
+  int64_t l2_bytes;
+};
+int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int tile_rows);
+
+// Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16]. Computed in doubles,
+// rounded once. The plane must fit.
+int64_t winograd_size(const ConvProblem& problem, ConvAlgorithm algorithm);
+void pack_winograd(const ConvProblem& problem, ConvAlgorithm algorithm, const float* w, float* u);
+
+// The standard deviation of an output's error, relative to that of the output, for inputs and weights that are
+// independent and of mean 0, with chains of `length` products. The model: every rounding is an independent error of
+// variance u²/3 of its result's square, u = 2^-24. A chain of n additions of equal terms then has the variance n ·
+// u²/6; four roundings more stand for the transforms. A product at point i has the variance b_i² g_i² (the squared
+// lengths of the rows of Bᵀ and G) of a plain one, and reaches output k times A_ki².
+double winograd_error(const WinogradPlane& plane, int64_t length);
+double chain_error(int64_t length);
 
 }  // namespace mica

@@ -1,4 +1,4 @@
-// Winograd F(4x4, 3x3) on blocks of tiles: the transformed inputs and products of a block stay in the second-level
+// Winograd's convolution on blocks of tiles: the transformed inputs and products of a block stay in the second-level
 // cache. Included by conv.isa.cc. See kernels/conv/winograd.h for the algorithm and its error.
 #pragma once
 #include "kernels/conv/implicit.inl"
@@ -7,84 +7,259 @@
 
 namespace mica::MICA_ISA {
 
-// out = Bᵀ d along one axis; six values `step` apart in, `step` apart out.
-MICA_INLINE void input_points(const F32* d, int in_step, F32* out, int out_step) {
-  const F32 d0 = d[0], d1 = d[in_step], d2 = d[2 * in_step], d3 = d[3 * in_step], d4 = d[4 * in_step],
-            d5 = d[5 * in_step];
-  const F32 four = set1(4.0f), five = set1(5.0f), two = set1(2.0f);
-  const F32 even = fnma(four, d2, d4), odd = fnma(four, d1, d3);
-  const F32 near = sub(d4, d2), far = mul(two, sub(d3, d1));
-  out[0] = add(fnma(five, d2, mul(four, d0)), d4);
-  out[out_step] = add(even, odd);
-  out[2 * out_step] = sub(even, odd);
-  out[3 * out_step] = add(near, far);
-  out[4 * out_step] = sub(near, far);
-  out[5 * out_step] = add(fnma(five, d3, mul(four, d1)), d5);
+// Calls f(0) to f(kCount - 1): in a line while the values of a whole tile have a chance to stay in registers.
+template <int kCount, bool kInLine, class F>
+MICA_INLINE void repeat(F f) {
+  if constexpr (kInLine) {
+    MICA_UNROLL for (int i = 0; i < kCount; ++i) f(i);
+  } else {
+    _Pragma("GCC unroll 1") for (int i = 0; i < kCount; ++i) f(i);
+  }
 }
 
-// out = Aᵀ m along one axis: six values to four.
-MICA_INLINE void output_points(const F32* m, int in_step, F32* out, int out_step) {
-  const F32 m1 = m[in_step], m2 = m[2 * in_step], m3 = m[3 * in_step], m4 = m[4 * in_step];
-  const F32 a = add(m1, m2), b = sub(m1, m2), c = add(m3, m4), d = sub(m3, m4);
-  out[0] = add(add(m[0], a), c);
-  out[out_step] = fma(set1(2.0f), d, b);
-  out[2 * out_step] = fma(set1(4.0f), c, a);
-  out[3 * out_step] = add(fma(set1(8.0f), d, b), m[5 * in_step]);
-}
-
-struct WinogradBlock {
-  float* v;                  // [36][tiles][channels]
-  float* m;                  // [36][tiles][columns]
-  int64_t v_row, m_row;      // floats from tile to tile
-  int64_t v_point, m_point;  // floats from point to point
-};
-
-MICA_INLINE Pixel winograd_tile(const ConvProblem& p, int64_t tile) {
-  const int64_t across = (p.out[2] + 3) / 4, down = (p.out[1] + 3) / 4, line = tile / across;
-  return {line / down, 0, line % down * 4, tile % across * 4};
-}
-
-void winograd_inputs(const ConvArgs& args, const WinogradBlock& block, int64_t tile_begin, int64_t tile_end) {
-  const ConvProblem& p = args.problem;
-  for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
-    const Pixel corner = corner_of(p, winograd_tile(p, tile));
-    const float* x = args.x + at(p.in_view, {corner.image, 0, corner.y, corner.x});
-    float* out = block.v + (tile - tile_begin) * block.v_row;
-    const bool whole = corner.y >= 0 && corner.x >= 0 && corner.y + 6 <= p.in[1] && corner.x + 6 <= p.in[2];
-    for (int64_t c = 0; c < p.in_channels; c += kLanes) {
-      const int lanes = p.in_channels - c < kLanes ? static_cast<int>(p.in_channels - c) : kLanes;
-      F32 d[36], e[36];
-      if (whole && lanes == kLanes) {
-        MICA_UNROLL for (int i = 0; i < 6; ++i) MICA_UNROLL for (int j = 0; j < 6; ++j) d[i * 6 + j] =
-            load(x + i * p.in_view.row + j * p.in_view.pixel + c);
-      } else {
-        for (int i = 0; i < 6; ++i)
-          for (int j = 0; j < 6; ++j)
-            d[i * 6 + j] = inside(corner.y + i, p.in[1]) && inside(corner.x + j, p.in[2])
-                               ? load_partial(x + i * p.in_view.row + j * p.in_view.pixel + c, lanes)
-                               : zero();
+// Bᵀ d along one axis.
+template <int kPoints>
+MICA_INLINE void input_points(const F32 (&d)[kPoints], F32 (&out)[kPoints]) {
+  if constexpr (kPoints == 1) {
+    out[0] = d[0];
+  } else {
+    constexpr const WinogradPolynomials& w = kWinogradPolynomials<kPoints>;
+    constexpr int kPairs = kPoints / 2 - 1;
+    F32 zero = d[2 * kPairs], infinity = d[2 * kPairs + 1];
+    MICA_UNROLL for (int k = 0; k < kPairs; ++k) {
+      const F32 c = set1(static_cast<float>(w.zero[k]));
+      zero = fma(c, d[2 * k], zero);
+      infinity = fma(c, d[2 * k + 1], infinity);
+    }
+    out[0] = zero;
+    out[kPoints - 1] = infinity;
+    MICA_UNROLL for (int i = 0; i < kPairs; ++i) {
+      F32 even = d[2 * kPairs], odd = d[2 * kPairs - 1];
+      MICA_UNROLL for (int k = 0; k < kPairs - 1; ++k) {
+        const F32 c = set1(static_cast<float>(w.rest[i][k]));
+        even = fma(c, d[2 * k + 2], even);
+        odd = fma(c, d[2 * k + 1], odd);
       }
-      MICA_UNROLL for (int j = 0; j < 6; ++j) input_points(d + j, 6, e + j, 6);
-      MICA_UNROLL for (int i = 0; i < 6; ++i) input_points(e + i * 6, 1, d + i * 6, 1);
-      for (int i = 0; i < 36; ++i) store(out + i * block.v_point + c, d[i]);
+      const F32 p = set1(static_cast<float>(w.p[i]));
+      out[1 + 2 * i] = fma(p, odd, even);
+      out[2 + 2 * i] = fnma(p, odd, even);
     }
   }
 }
 
-void winograd_products(const ConvArgs& args, const WinogradBlock& block, int64_t tiles) {
+constexpr float power_of(double p, int k) {
+  double power = 1;
+  for (int i = 0; i < k; ++i) power *= p;
+  return static_cast<float>(power);
+}
+
+// Aᵀ m along one axis.
+template <int kPoints, int kTile>
+MICA_INLINE void output_points(const F32 (&m)[kPoints], F32 (&y)[kTile]) {
+  if constexpr (kPoints == 1) {
+    y[0] = m[0];
+  } else {
+    constexpr const WinogradPolynomials& w = kWinogradPolynomials<kPoints>;
+    constexpr int kPairs = kPoints / 2 - 1;
+    F32 sum[kPairs], difference[kPairs];
+    MICA_UNROLL for (int i = 0; i < kPairs; ++i) {
+      sum[i] = add(m[1 + 2 * i], m[2 + 2 * i]);
+      difference[i] = sub(m[1 + 2 * i], m[2 + 2 * i]);
+    }
+    y[0] = add(m[0], sum[0]);
+    MICA_UNROLL for (int i = 1; i < kPairs; ++i) y[0] = add(y[0], sum[i]);
+    MICA_UNROLL for (int k = 1; k < kTile; ++k) {
+      F32 value = mul(set1(power_of(w.p[0], k)), k % 2 ? difference[0] : sum[0]);
+      MICA_UNROLL for (int i = 1; i < kPairs; ++i) value =
+          fma(set1(power_of(w.p[i], k)), k % 2 ? difference[i] : sum[i], value);
+      y[k] = value;
+    }
+    y[kTile - 1] = add(y[kTile - 1], m[kPoints - 1]);
+  }
+}
+
+// Outputs that one tile covers: `begin` on each axis, every dilation-th pixel, `count` of them.
+struct WinogradTile {
+  int64_t image, begin[2], count[2];
+};
+
+MICA_INLINE WinogradTile winograd_tile(const WinogradPlane& plane, int64_t tile) {
+  WinogradTile t;
+  int64_t rest = tile;
+  int64_t place[2], phase[2];
+  for (int axis = 1; axis >= 0; --axis) place[axis] = rest % plane.tiles[axis], rest /= plane.tiles[axis];
+  for (int axis = 1; axis >= 0; --axis) phase[axis] = rest % plane.dilation[axis], rest /= plane.dilation[axis];
+  t.image = rest;
+  for (int axis = 0; axis < 2; ++axis) {
+    t.begin[axis] = phase[axis] + place[axis] * plane.tile[axis] * plane.dilation[axis];
+    const int64_t left = (plane.out[axis] - t.begin[axis] + plane.dilation[axis] - 1) / plane.dilation[axis];
+    t.count[axis] = left < 0 ? 0 : left < plane.tile[axis] ? left : plane.tile[axis];
+  }
+  return t;
+}
+
+// Where a tile's inputs lie; `zeros` holds as many as there are channels.
+MICA_INLINE void winograd_pixels(const WinogradPlane& plane, const WinogradTile& tile, const float* x,
+                                 const float* zeros, const float** table) {
+  for (int i = 0; i < plane.points[0]; ++i) {
+    const int64_t down = tile.begin[0] - plane.pad[0] + i * plane.dilation[0];
+    for (int j = 0; j < plane.points[1]; ++j) {
+      const int64_t across = tile.begin[1] - plane.pad[1] + j * plane.dilation[1];
+      const bool is_inside = inside(down, plane.in[0]) && inside(across, plane.in[1]);
+      *table++ = is_inside ? x + down * plane.in_step[0] + across * plane.in_step[1] : zeros;
+    }
+  }
+}
+
+// All channels of a tile to v[point][channel].
+template <int kDown, int kAcross>
+void winograd_input(const float* const* table, int64_t channels, float* v, int64_t v_point) {
+  constexpr bool kInLine = kDown * kAcross <= 36;
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int lanes = channels - c < kLanes ? static_cast<int>(channels - c) : kLanes;
+    F32 half[kDown * kAcross];
+    const auto columns = [&](auto read) __attribute__((always_inline)) {
+      repeat<kAcross, kInLine>([&](int j) __attribute__((always_inline)) {
+        F32 d[kDown], e[kDown];
+        MICA_UNROLL for (int i = 0; i < kDown; ++i) d[i] = read(table[i * kAcross + j] + c);
+        input_points<kDown>(d, e);
+        MICA_UNROLL for (int i = 0; i < kDown; ++i) half[i * kAcross + j] = e[i];
+      });
+    };
+    if (lanes == kLanes)
+      columns([](const float* at) __attribute__((always_inline)) { return load(at); });
+    else
+      columns([&](const float* at) __attribute__((always_inline)) { return load_partial(at, lanes); });
+    repeat<kDown, kInLine>([&](int i) __attribute__((always_inline)) {
+      F32 d[kAcross], e[kAcross];
+      MICA_UNROLL for (int j = 0; j < kAcross; ++j) d[j] = half[i * kAcross + j];
+      input_points<kAcross>(d, e);
+      MICA_UNROLL for (int j = 0; j < kAcross; ++j) store(v + (i * kAcross + j) * v_point + c, e[j]);
+    });
+  }
+}
+
+// Where a tile's outputs go, and what is done to them on the way.
+struct WinogradOut {
+  float* out;
+  const float* residual;  // or null
+  const float* bias;      // or null
+  int64_t out_step[2], residual_step[2], count[2];
+  int64_t columns;
+  float lo, hi;  // -inf and inf where nothing is clipped
+  bool residual_last;
+};
+
+MICA_INLINE void put_output(const WinogradOut& o, F32 value, int64_t i, int64_t j, int64_t n, int lanes) {
+  const F32 lo = set1(o.lo), hi = set1(o.hi);
+  if (o.residual) {
+    const float* r = o.residual + i * o.residual_step[0] + j * o.residual_step[1] + n;
+    const F32 other = lanes == kLanes ? load(r) : load_partial(r, lanes);
+    value =
+        o.residual_last ? add(min_fast(hi, max_fast(lo, value)), other) : min_fast(hi, max_fast(lo, add(value, other)));
+  } else {
+    value = min_fast(hi, max_fast(lo, value));
+  }
+  float* place = o.out + i * o.out_step[0] + j * o.out_step[1] + n;
+  if (lanes == kLanes)
+    store(place, value);
+  else
+    store_partial(place, value, lanes);
+}
+
+// The outputs of one tile from m[point][column].
+template <int kDown, int kAcross, int kTileDown, int kTileAcross>
+void winograd_output(const float* m, int64_t m_point, const WinogradOut& o) {
+  constexpr bool kInLine = kDown * kAcross <= 36;
+  for (int64_t n = 0; n < o.columns; n += kLanes) {
+    const int lanes = o.columns - n < kLanes ? static_cast<int>(o.columns - n) : kLanes;
+    F32 half[kTileDown * kAcross];
+    repeat<kAcross, kInLine>([&](int j) __attribute__((always_inline)) {
+      F32 d[kDown], e[kTileDown];
+      MICA_UNROLL for (int i = 0; i < kDown; ++i) d[i] = load(m + (i * kAcross + j) * m_point + n);
+      output_points<kDown, kTileDown>(d, e);
+      MICA_UNROLL for (int i = 0; i < kTileDown; ++i) half[i * kAcross + j] = e[i];
+    });
+    const F32 bias = !o.bias ? zero() : lanes == kLanes ? load(o.bias + n) : load_partial(o.bias + n, lanes);
+    for (int64_t i = 0; i < o.count[0]; ++i) {
+      F32 d[kAcross], e[kTileAcross];
+      MICA_UNROLL for (int j = 0; j < kAcross; ++j) d[j] = half[i * kAcross + j];
+      output_points<kAcross, kTileAcross>(d, e);
+      MICA_UNROLL for (int j = 0; j < kTileAcross; ++j) if (j < o.count[1])
+          put_output(o, add(e[j], bias), i, j, n, lanes);
+    }
+  }
+}
+
+using WinogradInputFn = void (*)(const float* const* table, int64_t channels, float* v, int64_t v_point);
+using WinogradOutputFn = void (*)(const float* m, int64_t m_point, const WinogradOut& o);
+
+template <int kPoints>
+MICA_INLINE WinogradInputFn input_of(bool flat) {
+  return flat ? winograd_input<1, kPoints> : winograd_input<kPoints, kPoints>;
+}
+template <int kPoints, int kTile>
+MICA_INLINE WinogradOutputFn output_of(bool flat) {
+  return flat ? winograd_output<1, kPoints, 1, kTile> : winograd_output<kPoints, kPoints, kTile, kTile>;
+}
+
+struct WinogradFns {
+  WinogradInputFn input;
+  WinogradOutputFn output;
+};
+WinogradFns winograd_fns(const WinogradPlane& plane) {
+  const bool flat = plane.points[0] == 1;
+  const int taps = plane.taps[1];
+  if (plane.points[1] == 4) return {input_of<4>(flat), taps == 2 ? output_of<4, 3>(flat) : output_of<4, 2>(flat)};
+  if (plane.points[1] == 6)
+    return {input_of<6>(flat), taps == 2   ? output_of<6, 5>(flat)
+                               : taps == 3 ? output_of<6, 4>(flat)
+                                           : output_of<6, 2>(flat)};
+  return {input_of<8>(flat), taps == 3   ? output_of<8, 6>(flat)
+                             : taps == 5 ? output_of<8, 4>(flat)
+                                         : output_of<8, 2>(flat)};
+}
+
+// The scratch of one task: see choose_winograd for its size.
+struct WinogradBlock {
+  const float** table;
+  float* zeros;
+  float* v;                  // [points][tiles][channels]
+  float* m;                  // [points][tiles][columns]
+  int64_t v_row, m_row;      // floats from tile to tile
+  int64_t v_point, m_point;  // floats from point to point
+};
+
+MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const ConvArgs& args, float* scratch) {
   const ConvProblem& p = args.problem;
-  const int64_t panels = panel_count(p.out_channels), channels = p.in_channels;
+  const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
+  const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
+  WinogradBlock block{.v_row = channels, .m_row = columns};
+  block.table = reinterpret_cast<const float**>(scratch);
+  block.zeros = scratch + 2 * kMostWinogradPoints * kMostWinogradPoints;
+  block.v = block.zeros + channels;
+  // The odd cache line keeps a tile's points from falling on the same sets.
+  block.v_point = args.choice.tile_block * block.v_row + 16;
+  block.m_point = args.choice.tile_block * block.m_row + 16;
+  block.m = block.v + plane.all_points() * block.v_point;
+  return block;
+}
+
+void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const WinogradBlock& block, const float* u,
+                       int64_t tiles) {
+  const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
   static constexpr GemmEpilogue kPlain{};
   RowBlock rows{.segment_k = channels,
                 .a_stride = block.v_row,
                 .panel_stride = channels * kPanel,
-                .panel_end = panels,
                 .n = panels * kPanel,
                 .c_stride = block.m_row,
                 .epilogue = &kPlain};
-  for (int point = 0; point < kWinogradPoints; ++point) {
-    rows.b = args.w + point * panels * channels * kPanel;
-    int64_t left = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
+  const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
+  for (int64_t point = 0; point < plane.all_points(); ++point) {
+    rows.b = u + point * panels * channels * kPanel;
+    rows.panel_end = panels;
+    int64_t left = count;
     for (int64_t tile = 0; tile < tiles; tile += rows.rows, --left) {
       rows.rows = static_cast<int>((tiles - tile + left - 1) / left);
       const float* a = block.v + point * block.v_point + tile * block.v_row;
@@ -95,84 +270,81 @@ void winograd_products(const ConvArgs& args, const WinogradBlock& block, int64_t
   }
 }
 
-// The 16 outputs of one tile and one vector of channels, with bias; residual and clip where they need no loop of their
-// own.
-template <bool kFull>
-MICA_INLINE void winograd_output(const ConvArgs& args, const float* m, int64_t m_point, const Pixel& o, int64_t n,
-                                 int lanes) {
-  const ConvProblem& p = args.problem;
+// Activations beyond a clip, and the finish, on the rows of one tile. Pixels that are not adjacent come one by one.
+void winograd_finish(const WinogradPlane& plane, const ConvArgs& args, const WinogradTile& tile, WinogradOut& o,
+                     int64_t column) {
   const GemmEpilogue& e = args.epilogue;
-  F32 a[36], b[24], y[16];
-  MICA_UNROLL for (int i = 0; i < 36; ++i) a[i] = load(m + i * m_point + n);
-  MICA_UNROLL for (int j = 0; j < 6; ++j) output_points(a + j, 6, b + j, 6);
-  MICA_UNROLL for (int i = 0; i < 4; ++i) output_points(b + i * 6, 1, y + i * 4, 1);
-  const F32 bias = !e.bias ? zero() : kFull ? load(e.bias + n) : load_partial(e.bias + n, lanes);
-  const float inf = __builtin_inff();
-  const bool clips = e.activation == Activation::kClip;
-  const F32 lo = set1(clips ? e.a : -inf), hi = set1(clips ? e.b : inf);
-  const int64_t rows = p.out[1] - o.y < 4 ? p.out[1] - o.y : 4, columns = p.out[2] - o.x < 4 ? p.out[2] - o.x : 4;
-  float* out = args.y + at(p.out_view, o) + n;
-  const float* residual = e.residual ? e.residual + at(p.residual_view, o) + n : nullptr;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) {
-      F32 value = add(y[i * 4 + j], bias);
-      if (residual) {
-        const float* r = residual + i * p.residual_view.row + j * p.residual_view.pixel;
-        const F32 other = kFull ? load(r) : load_partial(r, lanes);
-        value = e.residual_last ? add(min_fast(hi, max_fast(lo, value)), other)
-                                : min_fast(hi, max_fast(lo, add(value, other)));
-      } else {
-        value = min_fast(hi, max_fast(lo, value));
-      }
-      float* place = out + i * p.out_view.row + j * p.out_view.pixel;
-      if (kFull)
-        store(place, value);
-      else
-        store_partial(place, value, lanes);
+  const bool in_line = !plane.swapped && plane.dilation[1] == 1;
+  const int64_t width = plane.out[plane.swapped ? 0 : 1], height = plane.out[plane.swapped ? 1 : 0];
+  for (int64_t i = 0; i < o.count[0]; ++i)
+    for (int64_t j = 0; j < o.count[1]; j += in_line ? o.count[1] : 1) {
+      float* out = o.out + i * o.out_step[0] + j * o.out_step[1];
+      const float* residual = o.residual ? o.residual + i * o.residual_step[0] + j * o.residual_step[1] : nullptr;
+      const int64_t pixels = in_line ? o.count[1] : 1;
+      if (e.activation > Activation::kClip)
+        kActivateRows[static_cast<int>(e.activation)]({out, o.out_step[1], out, o.out_step[1], residual,
+                                                       o.residual_step[1], e.residual_last, pixels, o.columns, e.a,
+                                                       e.b});
+      if (!e.finish) continue;
+      const int64_t down = tile.begin[0] + i * plane.dilation[0], across = tile.begin[1] + j * plane.dilation[1];
+      const int64_t y = plane.swapped ? across : down, x = plane.swapped ? down : across;
+      e.finish(e.finish_context, out, args.problem.out_view.pixel, (tile.image * height + y) * width + x, column,
+               pixels, o.columns);
     }
 }
 
-// Activations beyond a clip, and the finish, on the rows of one tile.
-void winograd_finish(const ConvArgs& args, const Pixel& o) {
+void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const WinogradBlock& block, int64_t group,
+                      int64_t tile_begin, int64_t tile_end) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
-  const int64_t rows = p.out[1] - o.y < 4 ? p.out[1] - o.y : 4, columns = p.out[2] - o.x < 4 ? p.out[2] - o.x : 4;
-  for (int64_t i = 0; i < rows; ++i) {
-    const Pixel row{o.image, o.z, o.y + i, o.x};
-    float* out = args.y + at(p.out_view, row);
-    if (e.activation > Activation::kClip)
-      kActivateRows[static_cast<int>(e.activation)](
-          {out, p.out_view.pixel, out, p.out_view.pixel, e.residual ? e.residual + at(p.residual_view, row) : nullptr,
-           p.residual_view.pixel, e.residual_last, columns, p.out_channels, e.a, e.b});
-    if (e.finish)
-      e.finish(e.finish_context, out, p.out_view.pixel, (row.image * p.out[1] + row.y) * p.out[2] + row.x, 0, columns,
-               p.out_channels);
+  const WinogradOutputFn output = winograd_fns(plane).output;
+  const int64_t columns = p.out_channels / p.groups, column = group * columns;
+  const bool clips = e.activation == Activation::kClip, later = e.activation > Activation::kClip;
+  const float inf = __builtin_inff();
+  WinogradOut o{.bias = e.bias ? e.bias + column : nullptr,
+                .columns = columns,
+                .lo = clips ? e.a : -inf,
+                .hi = clips ? e.b : inf,
+                .residual_last = e.residual_last};
+  for (int axis = 0; axis < 2; ++axis) {
+    o.out_step[axis] = plane.out_step[axis] * plane.dilation[axis];
+    o.residual_step[axis] = plane.residual_step[axis] * plane.dilation[axis];
+  }
+  for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
+    const WinogradTile t = winograd_tile(plane, tile);
+    o.count[0] = t.count[0], o.count[1] = t.count[1];
+    o.out =
+        args.y + t.image * p.out_view.image + t.begin[0] * plane.out_step[0] + t.begin[1] * plane.out_step[1] + column;
+    const float* residual = !e.residual
+                                ? nullptr
+                                : e.residual + t.image * p.residual_view.image + t.begin[0] * plane.residual_step[0] +
+                                      t.begin[1] * plane.residual_step[1] + column;
+    o.residual = later ? nullptr : residual;
+    output(block.m + (tile - tile_begin) * block.m_row, block.m_point, o);
+    o.residual = residual;
+    if (later || e.finish) winograd_finish(plane, args, t, o, column);
   }
 }
 
 void run_winograd_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
-  const int64_t begin = task * c.tile_block, end = begin + c.tile_block < c.tiles ? begin + c.tile_block : c.tiles;
-  const int64_t columns = panel_count(p.out_channels) * kPanel;
-  WinogradBlock block{.v = scratch, .v_row = (p.in_channels + 15) / 16 * 16, .m_row = columns};
-  block.v_point = c.tile_block * block.v_row + 16;
-  block.m_point = c.tile_block * block.m_row + 16;
-  block.m = scratch + kWinogradPoints * block.v_point;
-  winograd_inputs(args, block, begin, end);
-  winograd_products(args, block, end - begin);
-  const GemmEpilogue& e = args.epilogue;
-  const bool later = e.activation > Activation::kClip;
-  ConvArgs plain = args;
-  if (later) plain.epilogue = {.bias = e.bias};
+  const WinogradPlane plane = winograd_plane(p, c.algorithm);
+  const int64_t blocks = (c.tiles + c.tile_block - 1) / c.tile_block, group = task / blocks;
+  const int64_t begin = task % blocks * c.tile_block;
+  const int64_t end = begin + c.tile_block < c.tiles ? begin + c.tile_block : c.tiles;
+  const int64_t channels = p.in_channels / p.groups;
+  const WinogradBlock block = winograd_scratch(plane, args, scratch);
+  for (int64_t i = 0; i < block.v - block.zeros; ++i) block.zeros[i] = 0.0f;
+  const WinogradInputFn input = winograd_fns(plane).input;
   for (int64_t tile = begin; tile < end; ++tile) {
-    const Pixel o = winograd_tile(p, tile);
-    const float* m = block.m + (tile - begin) * block.m_row;
-    int64_t n = 0;
-    for (; n + kLanes <= p.out_channels; n += kLanes) winograd_output<true>(plain, m, block.m_point, o, n, kLanes);
-    if (n < p.out_channels) winograd_output<false>(plain, m, block.m_point, o, n, static_cast<int>(p.out_channels - n));
-    if (later || e.finish) winograd_finish(args, o);
+    const WinogradTile t = winograd_tile(plane, tile);
+    winograd_pixels(plane, t, args.x + t.image * p.in_view.image + group * channels, block.zeros, block.table);
+    input(block.table, channels, block.v + (tile - begin) * block.v_row, block.v_point);
   }
+  const int64_t weights = plane.all_points() * panel_count(p.out_channels / p.groups) * kPanel * channels;
+  winograd_products(plane, p, block, args.w + group * weights, end - begin);
+  winograd_outputs(plane, args, block, group, begin, end);
 }
 
 }  // namespace mica::MICA_ISA

@@ -4,9 +4,9 @@
 // Panels (kPanels16): the K x N matrix B is cut into panels of 16 columns, the last one filled with zeros; a panel is K
 // rows of 16 floats. A tile of the product reads one or more panels downwards, 64 bytes of each per step. Taps
 // (kTaps16): the depthwise form, one row of the channels for each tap, filled with zeros to a multiple of 16. Winograd
-// (kWinograd4x4): 36 K x N matrices in panels, the weights of F(4x4, 3x3) transformed; see kernels/conv/winograd.h.
+// (kWinograd): K x N matrices in panels, one for each point, the weights transformed; see kernels/conv/winograd.h.
 //
-// Every form can be undone; only Winograd's comes back rounded.
+// Every form but Winograd's can be undone.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ namespace mica {
 inline constexpr int kPanel = 16;
 
 // Packing ids as files name them; never renumbered.
-enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd4x4 = 3 };
+enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd = 3 };
 
 // A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused
 // ones are 1), so that convolution weights in any order of axes are one such matrix: K = depth, height, width, input

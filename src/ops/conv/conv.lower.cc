@@ -27,7 +27,7 @@ std::vector<PackWish> pack(const Node& node) {
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
   const ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  if (algorithm == ConvAlgorithm::kWinograd4x4) return {};
+  if (is_winograd(algorithm)) return {};
   return {{1, conv::pack_key(p, algorithm)}};
 }
 

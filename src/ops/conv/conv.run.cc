@@ -59,6 +59,13 @@ Status take_epilogue(BindScope& scope, conv::ConvStep& step, bool direct_output)
   return {};
 }
 
+// By this machine's costs; where results must not depend on the machine, by those of a fixed one.
+ConvAlgorithm algorithm_of(const BindScope& scope, const ConvProblem& p) {
+  const ConvPolicy policy{conv_force(scope.machine->force.view()), scope.low_memory};
+  if (scope.exact) return choose_conv_algorithm(p, Isa::kAvx512, {}, policy);
+  return choose_conv_algorithm(p, scope.machine->isa, limits_of(*scope.machine), policy);
+}
+
 bool is_vector(const TensorView& v) {
   return v.rank == 1 && (v.dim(0) <= 1 || v.stride(0) == static_cast<int64_t>(sizeof(float)));
 }
@@ -84,11 +91,12 @@ Result<bool> bind(BindScope& scope) {
   step->operands.x = from.operand;
   step->operands.y = to.operand;
   MICA_TRY_STATUS(take_epilogue(scope, *step, to.operand == y));
-  const ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  step->args.choice = choose_conv(p, algorithm, scope.machine->isa, limits_of(*scope.machine));
-  step->kernels = &conv_kernels(scope.machine->isa);
+  step->isa = scope.machine->isa;
+  step->limits = limits_of(*scope.machine);
+  step->args.choice = choose_conv(p, algorithm_of(scope, p), step->isa, step->limits);
+  step->kernels = &conv_kernels(step->isa);
   MICA_TRY_STATUS(pack_weights(scope, *step));
-  MICA_TRY_STATUS(conv::add_step(scope, *step, conv::name_of(step->args.choice.algorithm)));
+  MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(step->args.choice.algorithm)));
   MICA_TRY_STATUS(finish_channels_last(scope, y, scope.output(0).view, to));
   return true;
 }

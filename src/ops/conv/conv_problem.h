@@ -38,8 +38,12 @@ bool kernel_problem(const AnySizes& s, Problem& p) {
 // The form of the weights that an algorithm reads; it depends on them and the groups alone.
 inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return key_of({PackKind::kTaps16, PackLayout::kConv, p.groups});
-  const bool winograd = algorithm == ConvAlgorithm::kWinograd4x4;
-  return key_of({winograd ? PackKind::kWinograd4x4 : PackKind::kPanels16, PackLayout::kConv, p.groups});
+  PackKey key = key_of({PackKind::kPanels16, PackLayout::kConv, p.groups});
+  if (is_winograd(algorithm)) {
+    key.kind = static_cast<uint32_t>(PackKind::kWinograd);
+    key.parameters[1] = static_cast<int64_t>(algorithm);
+  }
+  return key;
 }
 
 }  // namespace mica::conv

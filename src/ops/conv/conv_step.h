@@ -13,6 +13,8 @@ struct ConvStep {
   ConvArgs args;
   StepOperands operands;
   const ConvKernels* kernels;
+  Isa isa;  // what the choice was made for
+  GemmLimits limits;
 };
 
 inline void run_step(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -29,11 +31,13 @@ inline void run_step(const void* arguments, void* const* operands, const TaskRan
 
 inline ConvView view_of(const ImageView& v) { return {v.image, v.depth, v.row, v.pixel}; }
 
-inline std::string_view name_of(ConvAlgorithm algorithm) {
+inline std::string_view step_name(ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::kPointwise: return "conv_f32_pointwise";
     case ConvAlgorithm::kDepthwise: return "conv_f32_depthwise";
-    case ConvAlgorithm::kWinograd4x4: return "conv_f32_winograd4x4";
+    case ConvAlgorithm::kWinograd4: return "conv_f32_winograd4";
+    case ConvAlgorithm::kWinograd6: return "conv_f32_winograd6";
+    case ConvAlgorithm::kWinograd8: return "conv_f32_winograd8";
     default: return "conv_f32_implicit";
   }
 }

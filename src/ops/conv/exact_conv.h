@@ -102,7 +102,7 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   p.in_view = view_of(from.view);
   p.out_view = view_of(to.view);
   ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  if (algorithm == ConvAlgorithm::kWinograd4x4) algorithm = ConvAlgorithm::kImplicit;  // its transforms round
+  if (is_winograd(algorithm)) algorithm = ConvAlgorithm::kImplicit;  // its transforms round
   step->args.choice = choose_conv(p, algorithm, scope.machine->isa, limits_of(*scope.machine));
   step->kernels = &conv_kernels(scope.machine->isa);
   step->operands = {.x = from.operand, .y = to.operand};

@@ -1,0 +1,166 @@
+#include "kernels/conv/cost.h"
+
+#include "base/format.h"
+#include "base/isa.h"
+#include "kernels/conv/winograd.h"
+#include "kernels/pack/pack.h"
+
+namespace mica {
+namespace {
+
+int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
+double most(double a, double b) { return a > b ? a : b; }
+
+constexpr double kStreamBytes = 10;  // a cycle, from beyond the second-level cache
+constexpr double kCopyBytes = 24;    // a cycle, gathering
+constexpr double kSegmentCycles = 6;
+constexpr double kInputCycles = 3.5, kOutputCycles = 4;  // a vector of one point of a transform
+// Two axes of eight points do not stay in registers.
+constexpr double kSpilledCycles = 1.0;
+constexpr double kTileCycles = 40;        // of a transform, beside its vectors
+constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
+
+constexpr double kDeviations = 8;
+constexpr double kPriceOfError = 1.08;
+
+struct Lanes {
+  double lanes, fmas;  // vectors of multiply-adds a cycle
+};
+Lanes lanes_of(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512: return {16, 2};
+    case Isa::kAvx2: return {8, 2};
+    case Isa::kNeon: return {4, 2};
+    default: return {4, 1};
+  }
+}
+
+// One register tile of r rows x `panels` panels.
+double tile_cycles(const Lanes& l, double r, double panels, double k) {
+  const double vectors = panels * kPanel / l.lanes, fmas = r * vectors / l.fmas, loads = (r + vectors) / 2;
+  return k * most(most(fmas, loads), 4) + 20 + r * vectors * 1.5;
+}
+
+int64_t out_pixels(const ConvProblem& p) { return p.images * p.out[0] * p.out[1] * p.out[2]; }
+
+// What is computed, and the weights that stream by meanwhile; a quarter of the shorter one is not hidden.
+double overlapped(double cycles, double weight_bytes, const GemmLimits& limits) {
+  if (weight_bytes * 2 <= static_cast<double>(limits.l2_bytes)) return cycles;
+  const double stream = weight_bytes / kStreamBytes;
+  return cycles > stream ? cycles + stream / 4 : stream + cycles / 4;
+}
+
+double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
+  const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channels = p.in_channels / p.groups;
+  const int64_t depth = taps * channels, panels = panel_count(p.out_channels / p.groups), m = out_pixels(p);
+  const bool whole_rows = p.dilation[2] == 1 && p.groups == 1 && p.in_view.pixel == channels;
+  const int64_t segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps;
+  const double gather = static_cast<double>(m) *
+                        (static_cast<double>(depth) * 4 / kCopyBytes + static_cast<double>(segments) * kSegmentCycles);
+  const double product = product_cycles(isa, m, panels, depth);
+  const double weights = static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
+  return static_cast<double>(p.groups) * (overlapped(product, weights, limits) + gather);
+}
+
+double depthwise_cycles(const ConvProblem& p, Isa isa) {
+  const double vectors = static_cast<double>(up(p.out_channels, static_cast<int64_t>(lanes_of(isa).lanes)));
+  const double taps = static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]);
+  return static_cast<double>(out_pixels(p)) * vectors * (taps * kDepthwiseCycles + 2);
+}
+
+double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
+  const WinogradPlane plane = winograd_plane(p, algorithm);
+  const auto lanes = static_cast<int64_t>(lanes_of(isa).lanes);
+  const int64_t channels = p.in_channels / p.groups, columns = p.out_channels / p.groups;
+  const auto points = static_cast<double>(plane.all_points());
+  const int64_t tiles = p.images * plane.all_tiles();
+  const double spilled = points > 36 ? kSpilledCycles : 0;
+  const double vectors = static_cast<double>(up(channels, lanes)) * (kInputCycles + spilled) +
+                         static_cast<double>(up(columns, lanes)) * (kOutputCycles + spilled);
+  const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
+  const int64_t width = (panel_count(channels) + panel_count(columns)) * kPanel;
+  const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, gemm_tile_rows(isa));
+  const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
+  const double product = points * blocks * product_cycles(isa, block, panel_count(columns), channels);
+  const double weights = points * blocks * static_cast<double>(panels_size(channels, columns)) * 4;
+  return static_cast<double>(p.groups) * (overlapped(product, weights, limits) + transforms);
+}
+
+double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
+  const int64_t channels = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const WinogradPlane plane = winograd_plane(p, algorithm);
+  return kDeviations * (plane.fits ? winograd_error(plane, channels) : chain_error(channels * taps));
+}
+
+// Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error.
+bool beats(const ConvCandidate& c, const ConvCandidate& other) {
+  return c.cycles * (c.error > other.error ? kPriceOfError : 1) < other.cycles;
+}
+
+}  // namespace
+
+double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k) {
+  const Lanes l = lanes_of(isa);
+  const int64_t main = l.lanes == kPanel ? 2 : 1, tiles = up(m, gemm_tile_rows(isa));
+  if (tiles == 0) return 0;
+  const double rows = static_cast<double>(m) / static_cast<double>(tiles), depth = static_cast<double>(k);
+  const double wide = static_cast<double>(panels / main) * tile_cycles(l, rows, static_cast<double>(main), depth);
+  const double narrow = static_cast<double>(panels % main) * tile_cycles(l, rows, 1, depth);
+  return static_cast<double>(tiles) * (wide + narrow);
+}
+
+ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
+  ConvCandidates c;
+  for (int i = 0; i < kConvAlgorithms; ++i) {
+    ConvCandidate& one = c.list[i];
+    one.algorithm = static_cast<ConvAlgorithm>(i + 1);
+    one.fits = conv_fits(p, one.algorithm);
+    if (!one.fits || out_pixels(p) <= 0 || p.out_channels <= 0) continue;
+    const bool winograd = winograd_plane(p, one.algorithm).fits;
+    one.error = error_of(p, one.algorithm);
+    one.allowed = !winograd || one.error <= kMostConvError;
+    if (winograd)
+      one.cycles = winograd_cycles(p, one.algorithm, isa, limits);
+    else if (one.algorithm == ConvAlgorithm::kDepthwise)
+      one.cycles = depthwise_cycles(p, isa);
+    else if (one.algorithm == ConvAlgorithm::kPointwise)
+      one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
+                              static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);
+    else
+      one.cycles = implicit_cycles(p, isa, limits);
+  }
+  return c;
+}
+
+ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLimits& limits, const ConvPolicy& policy) {
+  const ConvCandidates all = conv_candidates(p, isa, limits);
+  const ConvCandidate* best = nullptr;
+  for (const ConvCandidate& c : all.list) {
+    const bool winograd = is_winograd(c.algorithm);
+    if (!c.allowed || (winograd && policy.low_memory)) continue;
+    if (policy.force.allows(c.algorithm)) {
+      if (!best || !policy.force.allows(best->algorithm) || beats(c, *best)) best = &c;
+    } else if (!best || (!policy.force.allows(best->algorithm) && beats(c, *best))) {
+      best = &c;
+    }
+  }
+  return best ? best->algorithm : ConvAlgorithm::kImplicit;
+}
+
+ConvAlgorithm choose_conv_algorithm(const ConvProblem& p) { return choose_conv_algorithm(p, Isa::kAvx512, {}); }
+
+size_t print_candidates(const ConvProblem& p, ConvAlgorithm chosen, Isa isa, const GemmLimits& limits,
+                        std::span<char> out) {
+  size_t length = 0;
+  for (const ConvCandidate& c : conv_candidates(p, isa, limits).list) {
+    if (!c.fits || length + 1 >= out.size()) continue;
+    length += format_to(out.data() + length, out.size() - length, "{}{} {} kcycles, error {}e-9{}", length ? "; " : "",
+                        name_of(c.algorithm), static_cast<int64_t>(c.cycles / 1e3), static_cast<int64_t>(c.error * 1e9),
+                        c.algorithm == chosen ? " (chosen)"
+                        : c.allowed           ? ""
+                                              : " (too inexact)");
+  }
+  return length;
+}
+
+}  // namespace mica

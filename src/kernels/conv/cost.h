@@ -1,0 +1,40 @@
+// What each algorithm would take for a convolution, and how wrong it would be: pure functions of the problem's numbers,
+// the instruction set and the caches, from which the algorithm is chosen.
+//
+// Costs are cycles of one core, for work that is spread evenly: multiply-adds by tiles of registers as the kernels make
+// them, gathered and transformed vectors at measured rates, and the weights' way from beyond the second-level cache.
+#pragma once
+#include <span>
+
+#include "kernels/conv/conv.h"
+
+namespace mica {
+
+struct ConvCandidate {
+  ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
+  bool fits = false;     // can compute the problem
+  bool allowed = false;  // and, if it transforms, stays within kMostConvError
+  double cycles = 0;
+  // Eight standard deviations of an output's error where outputs have the variance 1: no output of a layer is seen
+  // beyond, also where multiply-adds round twice.
+  double error = 0;
+};
+
+inline constexpr double kMostConvError = 3e-4;
+
+// In the order of ConvAlgorithm, from kPointwise on.
+inline constexpr int kConvAlgorithms = 6;
+struct ConvCandidates {
+  ConvCandidate list[kConvAlgorithms];
+};
+ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLimits& limits);
+
+// Cycles of m rows of K against panels of 16 columns.
+double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k);
+
+// The candidates that fit: "implicit 1839 kcycles, error 15213e-9; winograd6 612 kcycles, error 7411e-9 (chosen)".
+// Returns the length; writes no more than there is room for.
+size_t print_candidates(const ConvProblem& problem, ConvAlgorithm chosen, Isa isa, const GemmLimits& limits,
+                        std::span<char> out);
+
+}  // namespace mica
