@@ -37,7 +37,7 @@ SOUND = SOUND_ALIKE + [
         wave(1600),
         "AutoModelForCTC",
         "_layer",
-        vary,
+        vary=vary,
         **w2v,
         feat_extract_norm="layer",
         do_stable_layer_norm=True
