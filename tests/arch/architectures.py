@@ -2,7 +2,7 @@
 
 An architecture is a name and a function that builds a module with random weights and its inputs, made small: few
 layers, thin widths, small pictures, so that an export takes seconds. `vary` names, per input, the axes that the
-dynamic exports leave open and by how much the second set of inputs differs there.
+dynamic exports leave open and the factor of the second set of inputs there (the third is one larger).
 """
 
 import dataclasses
@@ -16,6 +16,8 @@ SOURCES = (
     "from_transformers_pictures",
     "from_transformers_mixed",
     "from_blocks",
+    "from_diffusers",
+    "from_torchaudio",
 )
 
 

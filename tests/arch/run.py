@@ -2,9 +2,10 @@
 
     run.py --python VENV/bin/python --mica build/mica --cache FOLDER [--kinds script,dynamo-open] [--only PART ...]
 
---python has torch, torchvision, timm, transformers, onnx and onnxruntime; this script needs numpy alone. Exports are
-kept in --cache and made once; a second run exports only what is missing. Results go to CACHE/results.json. What torch
-cannot export, or exports wrongly, is set apart: counted as skipped, with what was said.
+--python has torch, torchvision, timm, transformers, diffusers, torchaudio, onnx and onnxruntime; this script needs
+numpy alone. Exports are kept in --cache and made once, and so are answers of one build of Mica: a run that was ended
+goes on where it stood. Results go to CACHE/results.json. What torch cannot export, or exports wrongly, is set apart:
+counted as skipped, with what was said.
 """
 
 import argparse
@@ -83,6 +84,24 @@ def judge(python, folder):
         return ""
 
 
+def answer(options, folder):
+    """(state, detail) of Mica's run of an export; kept for the binary that gave it."""
+    path, binary = os.path.join(folder, "answer.json"), os.stat(options.mica)
+    build = f"{binary.st_size} {binary.st_mtime_ns}"
+    if os.path.exists(path):
+        with open(path) as file:
+            known = json.load(file)
+        if known["build"] == build:
+            return known["state"], known["detail"]
+    detail = run_folder(options.mica, folder, options.seconds)
+    state = "failed" if detail else "passed"
+    if detail and (second := judge(options.python, folder)):
+        state, detail = "apart", f"the export: ONNX Runtime says {second}; Mica says {detail}"
+    with open(path, "w") as file:
+        json.dump({"build": build, "state": state, "detail": detail}, file)
+    return state, detail
+
+
 def chosen(options):
     for kind in options.kinds.split(","):
         for name, architecture in load().items():
@@ -104,7 +123,23 @@ def progress(done, total, passed, failed, started):
     sys.stderr.flush()
 
 
-def main():
+def report(results, cache):
+    """Writes CACHE/results.json; returns the counts of all, and a table of them by kind of export."""
+    with open(os.path.join(cache, "results.json"), "w") as file:
+        json.dump(results, file, indent=1)
+    rows = [f"{'export':14}{'right':>7}{'wrong':>7}{'set apart':>11}"]
+    for kind in KINDS:
+        states = [result["state"] for result in results if result["kind"] == kind]
+        if states:
+            counts = [states.count(state) for state in ("passed", "failed", "apart")]
+            rows.append(f"{kind:14}{counts[0]:7}{counts[1]:7}{counts[2]:11}")
+    right = {result["name"] for result in results if result["state"] == "passed"}
+    rows.append(f"{len(right)} architectures with at least one right export")
+    count = {state: sum(r["state"] == state for r in results) for state in ("passed", "failed", "apart")}
+    return count, "\n".join(rows)
+
+
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--mica", default="build/mica")
@@ -113,29 +148,30 @@ def main():
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=120, help="limit of one export and of one run")
     parser.add_argument("--export-only", action="store_true")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
     worker, results, started = Worker(options.python), [], time.time()
     tasks = list(chosen(options))
+    count = {"passed": 0, "failed": 0, "apart": 0}
     for architecture, kind in tasks:
         folder = os.path.join(options.cache, f"{architecture.name}.{kind}")
         record = export(worker, architecture, kind, folder, options.seconds)
         state, detail = record["state"], record.get("detail", "")
         if state == "exported" and not options.export_only:
-            detail = run_folder(options.mica, folder, options.seconds)
-            state = "failed" if detail else "passed"
-            if detail and (second := judge(options.python, folder)):
-                state, detail = "apart", f"the export: ONNX Runtime says {second}; Mica says {detail}"
+            state, detail = answer(options, folder)
         results.append(
             {"name": architecture.name, "family": architecture.family, "kind": kind, "state": state, "detail": detail}
         )
-        if state != "passed" or not sys.stderr.isatty():
+        if state not in ("passed", "exported") or not sys.stderr.isatty():
             print(f"{state:8} {architecture.name:44} {kind:12} {detail}", flush=True)
-        count = {s: sum(r["state"] == s for r in results) for s in ("passed", "failed", "apart")}
+        count, table = report(results, options.cache)
         progress(len(results), len(tasks), count["passed"], count["failed"], started)
     worker.close()
-    with open(os.path.join(options.cache, "results.json"), "w") as file:
-        json.dump(results, file, indent=1)
-    count = {s: sum(r["state"] == s for r in results) for s in ("passed", "failed", "apart")}
+    if results:
+        print(table)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['apart']} skipped")
     return 1 if count["failed"] else 0
 

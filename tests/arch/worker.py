@@ -1,8 +1,8 @@
 """Exports architectures: reads lines {"name", "kind", "folder"} and answers each with a line {"state", "detail", ...}.
 
 A process of its own, because an exporter may crash or never end. kind is script (the TorchScript-based exporter),
-dynamo, or one of them with -open at the end: the axes that the architecture names are left open, and a second set of
-inputs differs there.
+dynamo, or one of them with -open at the end: the axes that the architecture names are left open, and two more sets of
+inputs differ there.
 """
 
 import hashlib
@@ -80,14 +80,15 @@ def wrap(module, names, fixed):
     return Flat().eval()
 
 
-def varied(inputs, vary):
-    """The same inputs with other sizes on the axes that stay open."""
+def varied(inputs, vary, more=0):
+    """The same inputs with other sizes on the axes that stay open: `more` is added to each axis's factor."""
     import torch
 
     result = {}
     for name, value in inputs.items():
         for axis, (_, factor) in vary.get(name, {}).items():
-            value = value.repeat_interleave(factor, axis) if "mask" in name else torch.cat([value] * factor, axis)
+            times = factor + more
+            value = value.repeat_interleave(times, axis) if "mask" in name else torch.cat([value] * times, axis)
         if name in vary and "mask" not in name:
             value = (
                 value + 0.3 * torch.randn_like(value)
@@ -157,7 +158,7 @@ def work(architecture, kind, folder):
         flat.call = lambda tensors: tuple(leaves(module([tensors[0][0]])))
     sets = [inputs]
     if kind.endswith("-open"):
-        sets.append(varied(inputs, architecture.vary))
+        sets += [varied(inputs, architecture.vary, more) for more in (1, 0)]
     expected = [references(flat, values.values()) for values in sets]
     for arrays in expected:
         if trouble := usable(arrays):
