@@ -77,8 +77,10 @@ if(MICA_BUILD_TOOLS)
   endif()
 
   mica_glob(tools_sources src/convert/*.cc src/measure/*.cc src/export/*.cc src/tools_api/*.cc)
+  file(GLOB ceiling_units CONFIGURE_DEPENDS src/measure/*.isa.cc)
+  mica_isa_library(mica_ceiling_objects mica_ceilings ${ceiling_units})
   if(tools_sources)
-    add_library(mica_tools STATIC ${tools_sources})
+    add_library(mica_tools STATIC ${tools_sources} ${mica_ceiling_objects})
     target_link_libraries(mica_tools PUBLIC mica_importers PRIVATE mica_flags fmt::fmt nlohmann_json::nlohmann_json)
   endif()
 

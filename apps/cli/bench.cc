@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "ceilings.h"
 #include "inputs.h"
 #include "table.h"
 #include "verbs.h"
@@ -36,13 +37,8 @@ double gflops_of(const tools::LayerTime& layer) {
   return layer.ms > 0 ? static_cast<double>(layer.flops) / layer.ms * 1e-6 : 0;
 }
 
-// The share of the least time that arithmetic and memory traffic allow: the roofline of Williams, Waterman and
-// Patterson (2009).
-double roofline_of(const tools::LayerTime& layer, const tools::MachinePeak& peak) {
-  if (layer.ms <= 0 || peak.flops_all <= 0 || peak.bytes_all <= 0) return 0;
-  const double least =
-      std::max(static_cast<double>(layer.flops) / peak.flops_all, static_cast<double>(layer.bytes) / peak.bytes_all);
-  return least / (layer.ms * 1e-3);
+double peak_share_of(const tools::LayerTime& layer, const tools::MachinePeak& peak) {
+  return peak.flops_all > 0 ? gflops_of(layer) * 1e9 / peak.flops_all : 0;
 }
 
 Json json_of(const BenchFlags& flags, const Numbers& n) {
@@ -62,16 +58,20 @@ Json json_of(const BenchFlags& flags, const Numbers& n) {
   if (!flags.layers) return made;
   made["peak_gflops"] = n.peak.flops_all * 1e-9;
   made["peak_gbytes"] = n.peak.bytes_all * 1e-9;
+  made["ceilings"] = ceilings_json(n.peak);
   made["stages"] = Json::array();
-  for (const tools::LayerTime& layer : n.report.layers)
+  const std::vector<double> least = tools::roofline_ms(n.report.layers, n.peak);
+  for (size_t i = 0; i < least.size(); ++i) {
+    const tools::LayerTime& layer = n.report.layers[i];
     made["stages"].push_back({{"name", layer.name},
                               {"op", layer.op},
                               {"kernel", layer.kernel},
                               {"ms", layer.ms},
                               {"share", layer.share},
                               {"gflops", gflops_of(layer)},
-                              {"peak_share", n.peak.flops_all > 0 ? gflops_of(layer) * 1e9 / n.peak.flops_all : 0},
-                              {"roofline_share", roofline_of(layer, n.peak)}});
+                              {"peak_share", peak_share_of(layer, n.peak)},
+                              {"roofline_share", layer.ms > 0 ? least[i] / layer.ms : 0}});
+  }
   return made;
 }
 
@@ -98,17 +98,26 @@ std::string layers(const Numbers& n, const std::string& format) {
   table.column("of peak", A::kRight), table.column("of roofline", A::kRight);
   table.column("op"), table.column("kernel"), table.column("name");
   const auto percent = [](double share) { return fmt::format("{:.1f} %", share * 100); };
-  double sum = 0;
-  for (const tools::LayerTime& layer : n.report.layers) {
-    sum += layer.ms;
-    const double gflops = gflops_of(layer);
-    table.row({fmt::format("{:.4f}", layer.ms), percent(layer.share), fmt::format("{:.1f}", gflops),
-               percent(gflops * 1e9 / std::max(n.peak.flops_all, 1.0)), percent(roofline_of(layer, n.peak)), layer.op,
+  double sum = 0, least_sum = 0;
+  const std::vector<double> least = tools::roofline_ms(n.report.layers, n.peak);
+  for (size_t i = 0; i < least.size(); ++i) {
+    const tools::LayerTime& layer = n.report.layers[i];
+    sum += layer.ms, least_sum += least[i];
+    table.row({fmt::format("{:.4f}", layer.ms), percent(layer.share), fmt::format("{:.1f}", gflops_of(layer)),
+               percent(peak_share_of(layer, n.peak)), percent(layer.ms > 0 ? least[i] / layer.ms : 0), layer.op,
                layer.kernel.empty() ? "(reference)" : layer.kernel, layer.name});
   }
   const double gflops = sum > 0 ? static_cast<double>(n.report.flops) / sum * 1e-6 : 0;
   table.row({fmt::format("{:.4f}", sum), percent(1), fmt::format("{:.1f}", gflops),
-             percent(gflops * 1e9 / std::max(n.peak.flops_all, 1.0)), "", "", "", "sum"});
+             percent(gflops * 1e9 / std::max(n.peak.flops_all, 1.0)), percent(sum > 0 ? least_sum / sum : 0), "", "",
+             "sum"});
+  return table.text(format);
+}
+
+std::string ceilings(const Numbers& n, const std::string& format) {
+  Table table;
+  table.column("ceiling"), table.column("measured");
+  add_ceilings(table, n.peak);
   return table.text(format);
 }
 
@@ -145,8 +154,7 @@ int run(const BenchFlags& flags) {
   }
   if (flags.layers) fmt::print("{}\n", layers(n, flags.format));
   if (!flags.layers || flags.format != "csv") fmt::print("{}", summary(n, flags.format));
-  if (flags.layers)
-    say(fmt::format("measured peak: {:.1f} GFLOP/s, {:.1f} GB/s", n.peak.flops_all * 1e-9, n.peak.bytes_all * 1e-9));
+  if (flags.layers && flags.format != "csv") fmt::print("\n{}", ceilings(n, flags.format));
   return kOk;
 }
 

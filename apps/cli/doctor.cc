@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "ceilings.h"
 #include "inputs.h"
 #include "table.h"
 #include "verbs.h"
@@ -50,7 +51,8 @@ int run(const DoctorFlags& flags) {
       made.update({{"peak_gflops_one", peak.flops_one * 1e-9},
                    {"peak_gflops_all", peak.flops_all * 1e-9},
                    {"copy_gbytes_one", peak.bytes_one * 1e-9},
-                   {"copy_gbytes_all", peak.bytes_all * 1e-9}});
+                   {"copy_gbytes_all", peak.bytes_all * 1e-9},
+                   {"ceilings", ceilings_json(peak)}});
     fmt::print("{}\n", made.dump(2));
     return kOk;
   }
@@ -65,9 +67,8 @@ int run(const DoctorFlags& flags) {
              fmt::format("L1 {}, L2 {}, L3 {}", bytes_text(static_cast<double>(machine.l1d)),
                          bytes_text(static_cast<double>(machine.l2)), bytes_text(static_cast<double>(machine.l3)))});
   if (flags.measure) {
-    table.row({"arithmetic", fmt::format("{:.1f} GFLOP/s on one thread, {:.1f} on all", peak.flops_one * 1e-9,
-                                         peak.flops_all * 1e-9)});
-    table.row({"memory", fmt::format("copies {:.1f} GB/s on one thread, {:.1f} on all", peak.bytes_one * 1e-9,
+    add_ceilings(table, peak);
+    table.row({"copies", fmt::format("{:.1f} GB/s on one thread, {:.1f} on all", peak.bytes_one * 1e-9,
                                      peak.bytes_all * 1e-9)});
   }
   table.row({"devices", "cpu"});
@@ -83,7 +84,7 @@ std::function<int()> add_doctor(CLI::App& app) {
   auto flags = std::make_shared<DoctorFlags>();
   app.add_option("--threads", flags->threads, "threads to measure with; 0: what the machine grants");
   app.add_option("--isa", flags->isa, "instruction set to measure");
-  app.add_flag("--measure,!--no-measure", flags->measure, "arithmetic peak and memory bandwidth (about half a second)");
+  app.add_flag("--measure,!--no-measure", flags->measure, "arithmetic peak and memory bandwidth (about a second)");
   add_format(app, flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }

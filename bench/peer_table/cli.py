@@ -27,6 +27,8 @@ def arguments():
     add("--peers", default=",".join(n for n in FILES if n != "mica"), metavar="PEER,...")
     add("--threads", default="1,2", metavar="N,...")
     add("--quick", action="store_true", help="short turns, at most 25 s of rounds for each figure")
+    add("--clock", choices=("wall", "cpu"), default="wall", help="cpu: processor time, for a machine with other work; "
+        "only with one thread")
     add("--out", default=str(ROOT / "build" / "bench"), help="folder for the results")
     add("--build", default=str(ROOT / "build"), help="build tree with mica and libmica.so")
     add("--venv", default=str(CACHE / "peers"), help="virtual environment of the peers; made when missing")
@@ -114,7 +116,7 @@ def one_figure(args, case, bar, scratch):
         if seat.worker:
             check = rounds.check_answers
             check(seat, references, scratch)
-    pace = rounds.QUICK if args.quick else rounds.Pace()
+    pace = rounds.Pace(clock=args.clock, **(rounds.QUICK if args.quick else {}))
     peak = machine.peak_gflops(Path(args.build) / "mica", ROOT / "examples/digits/digits.onnx", threads)
     try:
         rounds.play(seats, pace, lambda k, share: bar.show(f"{net} {threads}T: round {k}", share))
@@ -162,7 +164,7 @@ def wanted_nets(args):
 
 def measure(args, nets):
     made = {"machine": machine.about(), "commit": commit(), "date": time.strftime("%Y-%m-%d %H:%M"),
-            "quick": args.quick, "nets": {}}
+            "quick": args.quick, "clock": args.clock, "nets": {}}
     threads = [int(t) for t in args.threads.split(",")]
     bar, out = Bar(len(nets) * len(threads)), Path(args.out)
     out.mkdir(parents=True, exist_ok=True)

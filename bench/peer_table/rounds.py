@@ -14,9 +14,10 @@ class Pace:
     warm_seconds: float = 0.4     # before the first round, for each program
     least_rounds: int = figures.LEAST_ROUNDS
     most_seconds: float = 300     # for all rounds of one network on one number of threads
+    clock: str = "wall"           # or cpu: processor time, which other programs on the machine lengthen less
 
 
-QUICK = Pace(turn_seconds=0.08, warm_seconds=0.2, most_seconds=25)
+QUICK = dict(turn_seconds=0.08, warm_seconds=0.2, most_seconds=25)
 
 
 @dataclass
@@ -71,10 +72,10 @@ def check_answers(seat, references, scratch):
         seat.fail(failure)
 
 
-def turn(seat, seconds, warm_seconds):
+def turn(seat, seconds, warm_seconds, clock="wall"):
     """One program's turn; the others stand still."""
     try:
-        return seat.worker.ask("time", seconds=seconds, warm_seconds=warm_seconds)["times_ms"]
+        return seat.worker.ask("time", seconds=seconds, warm_seconds=warm_seconds, clock=clock)["times_ms"]
     except PeerFailed as failure:
         seat.fail(failure)
         return None
@@ -88,14 +89,14 @@ def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
     round, so that nobody always follows the same neighbour."""
     playing = [seat for seat in seats if seat.worker]
     for seat in playing:
-        turn(seat, 0, pace.warm_seconds)
+        turn(seat, 0, pace.warm_seconds, pace.clock)
     began, shuffle, rounds = time.monotonic(), random.Random(1), 0
     while any(seat.worker for seat in playing):
         playing = [seat for seat in playing if seat.worker]
         shuffle.shuffle(playing)
         for seat in playing:
             # A short warm-up: caches hold the last program's data.
-            times = turn(seat, pace.turn_seconds, pace.turn_seconds / 5)
+            times = turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock)
             if times is not None:
                 seat.times.append(times)
         rounds += 1

@@ -65,6 +65,8 @@ struct LayerTime {
   int64_t begin_ns = 0;          // since the run began
   double ms = 0, share = 0;      // median; of the sum of all
   int64_t flops = 0, bytes = 0;
+  int64_t constant_bytes = 0;  // of the bytes, weights
+  bool bytes_product = false;  // products of 8-bit integers
 };
 struct BenchReport {
   double median_ms = 0, min_ms = 0, p90_ms = 0, mean_ms = 0, deviation_ms = 0, first_ms = 0;
@@ -81,11 +83,20 @@ mica_error* count_flops(mica_session* session, int64_t& flops);
 // Memory that this process has had in RAM at most.
 int64_t peak_rss_bytes();
 
+struct MemoryLevel {
+  double bytes = 0;         // that the level holds
+  double one = 0, all = 0;  // bytes a second, read or copied within it, by one thread and by all
+};
 struct MachinePeak {
   double flops_one = 0, flops_all = 0;  // single-precision operations a second, of one thread and of all
   double bytes_one = 0, bytes_all = 0;  // bytes a second read and written by a copy beyond the caches
+  double dot_one = 0, dot_all = 0;      // operations a second of products of bytes
+  MemoryLevel levels[4];                // L1, L2, L3, memory
 };
+// Takes about a second.
 mica_error* measure_peak(mica_context* context, MachinePeak& peak);
+// The least milliseconds that the ceilings of all threads allow each of a run's stages.
+std::vector<double> roofline_ms(const std::vector<LayerTime>& layers, const MachinePeak& peak);
 
 struct Machine {
   std::string processor, isa;

@@ -67,6 +67,8 @@ Status add_costs(Session& session, std::vector<LayerTime>& layers, const std::ve
     if (stage >= costs.size()) continue;
     layers[i].flops = costs[stage].flops;
     layers[i].bytes = costs[stage].bytes;
+    layers[i].constant_bytes = costs[stage].constant_bytes;
+    layers[i].bytes_product = costs[stage].bytes_product;
   }
   return {};
 }

@@ -20,7 +20,8 @@ struct LayerTime {
   int64_t begin_ns = 0;  // of the run it was taken from, from its beginning
   double ms = 0;         // median
   double share = 0;      // of the sum of all
-  int64_t flops = 0, bytes = 0;
+  int64_t flops = 0, bytes = 0, constant_bytes = 0;
+  bool bytes_product = false;
 };
 
 struct BenchResult {

@@ -17,14 +17,16 @@ int64_t bytes_of(const Type& type) {
   return count.ok() ? (*count * bits_of(type.dtype) + 7) / 8 : 0;
 }
 
-StageCost cost_of(const Stage& stage, const FunctionTypes& types) {
+StageCost cost_of(const PlanFunction& function, const Stage& stage, const FunctionTypes& types) {
   StageCost cost;
   std::vector<Type> in, out;
   bool known = true;
   const auto look = [&](uint32_t v, std::vector<Type>& list) {
     list.push_back(v == kNoIndex ? Type() : types.value(v).type);
     if (v != kNoIndex && list.back().is_tensor()) known &= list.back().shape.fixed();
-    if (v != kNoIndex) cost.bytes += bytes_of(list.back());
+    if (v == kNoIndex) return;
+    cost.bytes += bytes_of(list.back());
+    if (function.values[v].kind == ValueKind::kConstant) cost.constant_bytes += bytes_of(list.back());
   };
   for (uint32_t v : stage.inputs) look(v, in);
   for (uint32_t v : stage.outputs) look(v, out);
@@ -33,6 +35,7 @@ StageCost cost_of(const Stage& stage, const FunctionTypes& types) {
   const auto elements = element_count(out[0].shape);
   const int64_t results = out[0].is_tensor() && elements.ok() ? *elements : 0;
   const CostScope scope{in, out, stage.attributes.data()};
+  cost.bytes_product = stage.op->flops && !in.empty() && bits_of(in[0].dtype) == 8;
   cost.flops = (stage.op->flops ? stage.op->flops(scope) : results) + results * stage.epilogue.count;
   return cost;
 }
@@ -49,7 +52,7 @@ Result<std::vector<StageCost>> stage_costs(const Plan& plan, std::span<const Typ
   std::vector<StageCost> costs;
   for (uint32_t s = 0; s < main.stages.size(); ++s) {
     MICA_TRY_STATUS(types.infer_stage(s));
-    costs.push_back(cost_of(main.stages[s], types));
+    costs.push_back(cost_of(main, main.stages[s], types));
   }
   return costs;
 }

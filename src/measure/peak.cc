@@ -6,20 +6,22 @@
 #include "base/os.h"
 #include "base/threads.h"
 #include "kernels/gemm/gemm.h"
+#include "measure/ceiling_loops.h"
 
 namespace mica {
 namespace {
 
 constexpr int kTries = 5;
-constexpr int64_t kRounds = 200000;           // a few milliseconds
-constexpr size_t kStream = size_t{64} << 20;  // beyond every last-level cache of a device
-constexpr size_t kPiece = size_t{256} << 10;
+constexpr int64_t kRounds = 200000;                                         // a few milliseconds
+constexpr double kTouched = 64 << 20;                                       // bytes of a try in a cache
+constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{512} << 20;     // of memory beyond the caches
+constexpr size_t kQuantum = size_t{64} << 10;                               // buffers are multiples of it
 
 // Seconds of the fastest of several tries, which is the one that nothing else disturbed.
 template <class Work>
-double least_seconds(const Work& work) {
+double least_seconds(int tries, const Work& work) {
   int64_t best = INT64_MAX;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < tries; ++i) {
     const int64_t begin = now_ns();
     work();
     best = std::min(best, now_ns() - begin);
@@ -33,34 +35,102 @@ void on_all(Threads& threads, int64_t tasks, const Body& body) {
   threads.run(tasks, 1, body);
 }
 
-void copy_pieces(const char* from, char* to, int64_t begin, int64_t end) {
-  const auto first = static_cast<size_t>(begin) * kPiece, bytes = static_cast<size_t>(end - begin) * kPiece;
-  std::memcpy(to + first, from + first, bytes);
+// Operations a second of a loop in registers, on one thread and on all.
+template <class Loop>
+void measure_registers(Threads& threads, double work, const Loop& loop, double& one, double& all) {
+  const int workers = threads.concurrency();
+  const auto spin = [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) loop();
+  };
+  one = work / least_seconds(kTries, [&] { spin(0, 1, 0); });
+  all = workers > 1 ? work * workers / least_seconds(kTries, [&] { on_all(threads, workers, spin); }) : one;
+}
+
+struct Bandwidth {
+  double read_one = 0, read_all = 0, copy_one = 0, copy_all = 0;
+};
+
+// Every worker goes over `bytes` of its own part of `memory`, which is workers · bytes long.
+Bandwidth measure_bandwidth(Context& context, char* memory, size_t bytes, int tries) {
+  Threads& threads = *context.threads;
+  const CeilingLoops& loops = ceiling_loops(context.machine.isa);
+  const int workers = threads.concurrency();
+  const int repeats = static_cast<int>(std::clamp(kTouched / static_cast<double>(bytes), 1.0, 1e6));
+  const auto count = static_cast<int64_t>(bytes / sizeof(float));
+  float kept = 0;
+  const auto pass = [&](int64_t part, bool copying) {
+    auto* at = reinterpret_cast<float*>(memory + static_cast<size_t>(part) * bytes);
+    for (int r = 0; r < repeats; ++r) {
+      if (copying) loops.copy(at, at + count / 2, count / 2);
+      else if (loops.read(at, count) == 1e30f) kept = 1;  // never, but the compiler does not know
+    }
+  };
+  const double moved = static_cast<double>(bytes) * repeats;
+  Bandwidth found;
+  for (const bool copying : {false, true}) {
+    const auto parts = [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) pass(i, copying);
+    };
+    const double one = moved / least_seconds(tries, [&] { pass(0, copying); });
+    const double all =
+        workers > 1 ? moved * workers / least_seconds(tries, [&] { on_all(threads, workers, parts); }) : one;
+    (copying ? found.copy_one : found.read_one) = one + static_cast<double>(kept);
+    (copying ? found.copy_all : found.read_all) = all;
+  }
+  return found;
+}
+
+struct Working {
+  double capacity;  // what the level holds for all threads
+  size_t bytes;     // that a thread goes over while it is measured
+};
+
+// Half of a cache stays free for what else lives there. A shared last level is measured well beyond the one before it.
+Working working_set(const Machine& machine, int level, int workers) {
+  const auto multiple = [](size_t bytes) { return std::max(kQuantum / 4, bytes / (kQuantum / 4) * (kQuantum / 4)); };
+  if (level == 0) return {static_cast<double>(machine.l1d) * workers, multiple(machine.l1d / 2)};
+  if (level == 1) return {static_cast<double>(machine.l2) * workers, multiple(machine.l2 / 2)};
+  const size_t share = machine.l3 / (2 * static_cast<size_t>(workers));
+  return {static_cast<double>(machine.l3), multiple(std::min(share, 4 * machine.l2))};
 }
 
 }  // namespace
 
 Result<MachinePeak> measure_peak(Context& context) {
   Threads& threads = *context.threads;
-  const GemmKernels& kernels = gemm_kernels(context.machine.isa);
-  const int workers = threads.concurrency();
+  const Machine& machine = context.machine;
+  const auto workers = static_cast<size_t>(threads.concurrency());
   MachinePeak peak;
-  const double work = static_cast<double>(kernels.fma_loop_flops) * static_cast<double>(kRounds);
-  const auto spin = [&](int64_t begin, int64_t end, int) {
+  const GemmKernels& gemm = gemm_kernels(machine.isa);
+  const CeilingLoops& loops = ceiling_loops(machine.isa);
+  const auto fma = [&] {
     alignas(kCacheLine) float sink[16];
-    for (int64_t i = begin; i < end; ++i) kernels.fma_loop(kRounds, sink);
+    gemm.fma_loop(kRounds, sink);
   };
-  peak.flops_one = work / least_seconds([&] { spin(0, 1, 0); });
-  peak.flops_all = work * workers / least_seconds([&] { on_all(threads, workers, spin); });
-  auto* memory = static_cast<char*>(map_memory(2 * kStream, true));
+  const auto dot = [&] {
+    alignas(kCacheLine) int32_t sink[16];
+    loops.dot(kRounds, sink);
+  };
+  constexpr auto kTimes = static_cast<double>(kRounds);
+  measure_registers(threads, static_cast<double>(gemm.fma_loop_flops) * kTimes, fma, peak.flops_one, peak.flops_all);
+  measure_registers(threads, static_cast<double>(loops.dot_ops) * kTimes, dot, peak.dot_one, peak.dot_all);
+  const size_t part = std::clamp(2 * machine.l3, kLeast, kMost) / workers / kQuantum * kQuantum, total = part * workers;
+  auto* memory = static_cast<char*>(map_memory(total, true));
   if (!memory) return out_of_memory();
-  std::memset(memory, 1, 2 * kStream);  // pages come with the first touch
-  constexpr auto kPieces = static_cast<int64_t>(kStream / kPiece);
-  const auto copy = [&](int64_t begin, int64_t end, int) { copy_pieces(memory, memory + kStream, begin, end); };
-  constexpr double kMoved = 2.0 * static_cast<double>(kStream);
-  peak.bytes_one = kMoved / least_seconds([&] { copy(0, kPieces, 0); });
-  peak.bytes_all = workers > 1 ? kMoved / least_seconds([&] { on_all(threads, kPieces, copy); }) : peak.bytes_one;
-  unmap_memory(memory, 2 * kStream);
+  std::memset(memory, 1, total);  // pages come with the first touch
+  const Bandwidth far = measure_bandwidth(context, memory, part, 2);
+  peak.bytes_one = far.copy_one, peak.bytes_all = far.copy_all;
+  peak.levels[3] = {1e300, std::max(far.read_one, far.copy_one), std::max(far.read_all, far.copy_all)};
+  for (int level = 2; level >= 0; --level) {
+    const Working set = working_set(machine, level, static_cast<int>(workers));
+    peak.levels[level] = peak.levels[level + 1];
+    if (set.bytes > part || (level == 2 && machine.l3 <= machine.l2 * workers)) continue;
+    const Bandwidth near = measure_bandwidth(context, memory, set.bytes, kTries);
+    // A slower inner level is a disturbed measurement: what the outer one gives, the inner one does too.
+    peak.levels[level] = {set.capacity, std::max({near.read_one, near.copy_one, peak.levels[level + 1].one}),
+                          std::max({near.read_all, near.copy_all, peak.levels[level + 1].all})};
+  }
+  unmap_memory(memory, total);
   return peak;
 }
 

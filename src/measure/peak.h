@@ -1,15 +1,23 @@
-// What the machine can do at most: the numbers that a kernel's speed is held against.
+// What the machine can do at most: the ceilings that a kernel's speed is held against.
 #pragma once
 #include "runtime/model.h"
 
 namespace mica {
 
+// Bandwidth while the data stay within `bytes`: the better of reading alone and copying, in bytes a second.
+struct MemoryLevel {
+  double bytes = 0;  // that the level holds, for all threads of `all`; the last level, memory, holds everything
+  double one = 0, all = 0;
+};
+
 struct MachinePeak {
   double flops_one = 0,
          flops_all = 0;  // single-precision operations a second on one thread, and on all of the context's
+  double dot_one = 0, dot_all = 0;      // operations of products of bytes, summed in 32 bits
   double bytes_one = 0, bytes_all = 0;  // bytes a second: reading one stream and writing another, far beyond the caches
+  MemoryLevel levels[4];                // L1, L2, L3, memory; a cache that the machine lacks has the next one's numbers
 };
-// Takes about 0.2 s. Errors: kOutOfMemory.
+// Takes about a second, most of it for memory far larger than the last cache. Errors: kOutOfMemory.
 Result<MachinePeak> measure_peak(Context& context);
 
 }  // namespace mica

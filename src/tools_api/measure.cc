@@ -6,6 +6,7 @@
 #include "measure/compare.h"
 #include "measure/cost.h"
 #include "measure/peak.h"
+#include "measure/roofline.h"
 #include "measure/trace_json.h"
 #include "mica/tools.hpp"
 
@@ -13,7 +14,8 @@ namespace mica::tools {
 namespace {
 
 LayerTime public_layer(const mica::LayerTime& layer) {
-  return {layer.name, layer.op, layer.kernel, layer.begin_ns, layer.ms, layer.share, layer.flops, layer.bytes};
+  return {layer.name, layer.op, layer.kernel, layer.begin_ns, layer.ms, layer.share, layer.flops, layer.bytes,
+          layer.constant_bytes, layer.bytes_product};
 }
 
 Status run_bench(mica_session* session, const BenchOptions& options, BenchReport& report) {
@@ -83,7 +85,8 @@ mica_error* profile(mica_session* session, std::vector<LayerTime>& layers) {
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title) {
   std::vector<mica::LayerTime> inner;
   for (const LayerTime& l : layers)
-    inner.push_back({l.name, l.op, l.kernel, l.begin_ns, l.ms, l.share, l.flops, l.bytes});
+    inner.push_back({l.name, l.op, l.kernel, l.begin_ns, l.ms, l.share, l.flops, l.bytes, l.constant_bytes,
+                     l.bytes_product});
   return mica::trace_json(inner, title);
 }
 
@@ -94,8 +97,26 @@ mica_error* measure_peak(mica_context* context, MachinePeak& peak) {
   if (!context) return give(error(Code::kUsage, "the context is null"));
   auto found = mica::measure_peak(context->core);
   if (!found.ok()) return give(found.take_error());
-  peak = {found->flops_one, found->flops_all, found->bytes_one, found->bytes_all};
+  peak = {found->flops_one, found->flops_all, found->bytes_one, found->bytes_all, found->dot_one, found->dot_all, {}};
+  for (size_t i = 0; i < std::size(peak.levels); ++i)
+    peak.levels[i] = {found->levels[i].bytes, found->levels[i].one, found->levels[i].all};
   return nullptr;
+}
+
+std::vector<double> roofline_ms(const std::vector<LayerTime>& layers, const MachinePeak& peak) {
+  mica::MachinePeak inner{peak.flops_one, peak.flops_all, peak.dot_one, peak.dot_all, peak.bytes_one, peak.bytes_all,
+                          {}};
+  for (size_t i = 0; i < std::size(peak.levels); ++i)
+    inner.levels[i] = {peak.levels[i].bytes, peak.levels[i].one, peak.levels[i].all};
+  double constants = 0;
+  for (const LayerTime& layer : layers) constants += static_cast<double>(layer.constant_bytes);
+  std::vector<double> made;
+  for (const LayerTime& layer : layers) {
+    const StageWork work{static_cast<double>(layer.flops), static_cast<double>(layer.bytes - layer.constant_bytes),
+                         static_cast<double>(layer.constant_bytes), layer.bytes_product};
+    made.push_back(roofline_seconds(work, inner, constants) * 1e3);
+  }
+  return made;
 }
 
 Machine describe_machine(const mica_context* context) {

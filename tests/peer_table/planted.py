@@ -32,7 +32,7 @@ def main():
             os.write(write_to, b"no json\n")
         return {"load_ms": 1.0, "first_ms": 2.0, "memory_mb": 3.0}
 
-    def time_(seconds, warm_seconds):
+    def time_(seconds, warm_seconds, clock):
         state["turns"] += 1
         if manner == "late_death" and state["turns"] > 2:
             os._exit(9)
