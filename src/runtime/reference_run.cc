@@ -129,9 +129,9 @@ Status ReferenceRun::call(int region, std::span<const RunValue> in, std::span<Ca
       Pool pool;
       MICA_TRY(const TensorView* view,
                constant_view(runner_.model_.plan().constants[function.values[v].constant], pool));
-      MICA_TRY(out[i].tensor, OwnedTensor::copy_of(*view));
+      MICA_TRY_STATUS(out[i].tensor.assign(*view));
     } else {
-      MICA_TRY(out[i].tensor, OwnedTensor::copy_of(frame->views[v]));
+      MICA_TRY_STATUS(out[i].tensor.assign(frame->views[v]));
     }
   }
   return {};

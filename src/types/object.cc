@@ -1,5 +1,6 @@
 #include "types/object.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mica {
@@ -53,6 +54,17 @@ Result<OwnedTensor> OwnedTensor::copy_of(const TensorView& view) {
     place += item.size;
   }
   return made;
+}
+
+Status OwnedTensor::assign(const TensorView& view) {
+  const bool fits = buffer_ && view.dtype == view_.dtype && view.dtype != DType::kString &&
+                    std::ranges::equal(view.shape(), view_.shape());
+  if (!fits) {
+    MICA_TRY(*this, copy_of(view));
+  } else if (!view.empty()) {
+    copy_elements(view, view_);
+  }
+  return {};
 }
 
 Result<Object> Object::copy() const {

@@ -22,6 +22,8 @@ class OwnedTensor {
   // Memory for `dims` elements, not initialised (strings: empty). Errors: kOutOfMemory, kBadShape on overflow.
   static Result<OwnedTensor> make(DType dtype, std::span<const int64_t> dims);
   static Result<OwnedTensor> copy_of(const TensorView& view);  // deep, dense
+  // The same in the memory that it has, when `view` has the type and shape of what it holds.
+  Status assign(const TensorView& view);
   const TensorView& view() const { return view_; }
   bool empty() const { return buffer_ == nullptr; }
 
