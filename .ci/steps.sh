@@ -106,14 +106,13 @@ unit_tests() {
   TARGETS=$names preset "$1" '^test_'
 }
 
-# Damaged model files under the sanitizers. What fails lies in build-ci/found afterwards.
+# The libFuzzer targets, with what campaign takes. What fails lies in the work folder's `<target>/found` afterwards.
 fuzz() {
-  local seeds=(examples/digits/digits.onnx tests/mutate/found)
+  local seeds=(examples/digits/digits.onnx tests/fuzz/found)
   if [ -n "${MICA_SUITES:-}" ]; then seeds+=("$MICA_SUITES/onnx-backend-1.21/node"); fi
-  if [ -n "${MICA_MODELS:-}" ]; then seeds+=("$MICA_MODELS/onnx"); fi
-  mkdir -p build-ci/found
-  cmake --build build-asan-ubsan --target mutate
-  build-asan-ubsan/tests/mutate --save build-ci/found "$@" "${seeds[@]}"
+  cmake --preset fuzz
+  cmake --build build-fuzz --target corpora fuzz_onnx fuzz_mica fuzz_text
+  tests/fuzz/campaign "$@" "${seeds[@]}"
 }
 
 # Whole runs of a small convolutional network under the thread sanitizer, behind the unit tests.

@@ -23,12 +23,13 @@ mica_unit_tests(test_base mica_runtime src/base/*.test.cc src/types/*.test.cc sr
 mica_unit_tests(test_kernels mica_runtime src/simd/*.test.cc src/kernels/*/*.test.cc)
 mica_unit_tests(test_runtime mica_runtime src/plan/*.test.cc src/step/*.test.cc src/runtime/*.test.cc src/api/*.test.cc)
 mica_unit_tests(test_compiler mica_compiler src/ir/*.test.cc src/passes/*.test.cc src/passes/*/*.test.cc
-  tests/support/*.cc)
+  tests/support/canonical.cc tests/support/run_graph.cc)
 mica_unit_tests(test_importers mica_importers src/import/*.test.cc src/import/*/*.test.cc)
 mica_unit_tests(test_tools mica_tools src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc
   src/tools_api/*.test.cc)
 # Whole graphs in IR text, run: what compiler and runtime do together.
-mica_unit_tests(test_graphs mica_compiler tests/graphs/*.test.cc tests/support/*.cc)
+mica_unit_tests(test_graphs mica_compiler tests/graphs/*.test.cc
+  tests/support/canonical.cc tests/support/run_graph.cc)
 foreach(name test_compiler test_graphs)
   if(TARGET ${name})
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
@@ -136,10 +137,18 @@ endif()
 set_source_files_properties(src/plan/format.test.cc src/convert/write.test.cc PROPERTIES
   COMPILE_DEFINITIONS MICA_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 
+# Allocation functions that count, fail and cap, for the programs below.
+add_library(mica_heap OBJECT EXCLUDE_FROM_ALL ${tests}/support/heap.cc)
+target_link_libraries(mica_heap PRIVATE mica_flags)
+target_include_directories(mica_heap PUBLIC ${tests})
+if(MICA_SANITIZE)
+  target_compile_definitions(mica_heap PRIVATE MICA_SANITIZED)
+endif()
+
 # soak [--full]: what must not grow with time; the short form runs with the other tests.
 if(TARGET mica_tools)
-  add_executable(soak tests/soak/main.cc tests/soak/heap.cc)
-  target_link_libraries(soak PRIVATE mica_tools mica_flags)
+  add_executable(soak tests/soak/main.cc)
+  target_link_libraries(soak PRIVATE mica_heap mica_tools mica_flags)
   set_target_properties(soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT MICA_SANITIZE)  # sanitizers bring an allocator of their own
     add_test(NAME soak COMMAND soak --model ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx)
@@ -147,21 +156,40 @@ if(TARGET mica_tools)
   endif()
 endif()
 
-# mutate: damaged model files; the whole count is for sanitizers (--files 20000 --seconds 3600).
+# mutate: damaged model files; the whole count is for sanitizers. The libFuzzer targets need a build whose libraries
+# are instrumented for them (the preset `fuzz`).
 if(TARGET mica_tools)
-  file(GLOB mutate_sources CONFIGURE_DEPENDS tests/mutate/*.cc)
-  add_executable(mutate ${mutate_sources})
-  target_link_libraries(mutate PRIVATE mica_tools mica_protos mica_flags)
-  set_target_properties(mutate PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz)
+  add_library(fuzz_engine STATIC EXCLUDE_FROM_ALL ${fuzz}/attempt.cc ${fuzz}/change.cc ${fuzz}/change_onnx.cc
+    ${fuzz}/rare_seeds.cc ${fuzz}/seeds.cc ${fuzz}/stock.cc)
+  target_link_libraries(fuzz_engine PUBLIC mica_tools mica_protos mica_flags)
+  target_include_directories(fuzz_engine PUBLIC ${tests})
+  add_executable(mutate ${fuzz}/mutate.cc)
+  target_link_libraries(mutate PRIVATE mica_heap)
+  add_executable(corpora ${fuzz}/corpora.cc)
+  set(fuzz_programs mutate corpora)
+  if(MICA_SANITIZE MATCHES "fuzzer")
+    foreach(kind Onnx Text Mica)
+      string(TOLOWER fuzz_${kind} target)
+      add_executable(${target} ${fuzz}/target.cc ${fuzz}/counts.cc)
+      target_compile_definitions(${target} PRIVATE MICA_FUZZ_KIND=k${kind})
+      target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+      list(APPEND fuzz_programs ${target})
+    endforeach()
+  endif()
+  foreach(program IN LISTS fuzz_programs)
+    target_link_libraries(${program} PRIVATE fuzz_engine)
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  endforeach()
   add_test(NAME mutate COMMAND mutate --files 2000 --seconds 60 ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/mutate/found)
+    ${fuzz}/found)
 endif()
 
 # faults: failing memory and files; sanitizers bring an allocator of their own.
 if(TARGET mica_tools AND NOT MICA_SANITIZE)
   file(GLOB faults_sources CONFIGURE_DEPENDS tests/faults/*.cc)
-  add_executable(faults ${faults_sources} tests/mutate/seeds.cc tests/mutate/rare_seeds.cc)
-  target_link_libraries(faults PRIVATE mica_tools mica_protos mica_flags)
+  add_executable(faults ${faults_sources})
+  target_link_libraries(faults PRIVATE mica_heap fuzz_engine)
   set_target_properties(faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME faults COMMAND faults ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx)
 endif()

@@ -1,34 +1,34 @@
 #include "passes/rewrite.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "step/run.h"
 
 namespace mica {
 namespace {
 
-bool pays(const Rule& rule, const DeclutterOptions& options) {
-  return !rule.needs_kernel || options.without_kernels || find_run(*rule.needs_kernel);
+bool is_on(const Rule& rule, const DeclutterOptions& options) {
+  const bool pays = !rule.needs_kernel || options.without_kernels || find_run(*rule.needs_kernel);
+  return pays && !options.off.contains(rule.name);
+}
+
+bool has_root(const Graph& graph, RuleTable rules) {
+  return std::ranges::any_of(graph.nodes, [&](const auto& node) {
+    return std::ranges::any_of(rules, [&](const Rule& rule) { return rule.from.op == node->op; });
+  });
 }
 
 class Sweep {
  public:
   Sweep(Graph& graph, RuleTable rules, const DeclutterOptions& options)
-      : graph_(graph), builder_(graph), readers_(graph), counts_(rules.size()) {
-    for (size_t i = 0; i < rules.size(); ++i)
-      if (!options.off.contains(rules[i].name) && pays(rules[i], options))
-        by_root_[rules[i].from.op].push_back({&rules[i], i});
-  }
+      : graph_(graph), rules_(rules), options_(options), builder_(graph), readers_(graph), counts_(rules.size()) {}
   std::vector<int64_t> run() {
     for (position_ = 0; position_ < graph_.nodes.size(); ++position_) {
       Node& node = *graph_.nodes[position_];
-      const auto rows = by_root_.find(node.op);
-      if (rows == by_root_.end() || node.outputs.empty() || !node.outputs[0] || readers_.count(node.outputs[0]) == 0)
-        continue;
-      for (const auto& [rule, index] : rows->second)
-        if (fire(*rule, node)) {
-          ++counts_[index];
+      if (node.outputs.empty() || !node.outputs[0] || readers_.count(node.outputs[0]) == 0) continue;
+      for (size_t i = 0; i < rules_.size(); ++i)
+        if (rules_[i].from.op == node.op && is_on(rules_[i], options_) && fire(rules_[i], node)) {
+          ++counts_[i];
           break;
         }
     }
@@ -62,16 +62,18 @@ class Sweep {
   }
 
   Graph& graph_;
+  RuleTable rules_;
+  const DeclutterOptions& options_;
   Builder builder_;
   Readers readers_;
   std::vector<int64_t> counts_;
-  std::unordered_map<const OpDef*, std::vector<std::pair<const Rule*, size_t>>> by_root_;
   size_t position_ = 0;
 };
 
 }  // namespace
 
 std::vector<int64_t> apply_rules(Graph& graph, RuleTable rules, const DeclutterOptions& options) {
+  if (!has_root(graph, rules)) return std::vector<int64_t>(rules.size());
   return Sweep(graph, rules, options).run();
 }
 

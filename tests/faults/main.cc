@@ -7,16 +7,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <string>
 
-#include "../mutate/seeds.h"
 #include "convert/convert.h"
 #include "convert/write.h"
 #include "faults.h"
-#include "heap.h"
+#include "fuzz/seeds.h"
 #include "mica/mica.h"
+#include "support/heap.h"
+#include "support/temp_folder.h"
 
 namespace mica::faults {
 namespace {
@@ -102,13 +102,13 @@ Answer use_model(const std::string& path) {
   return answer;
 }
 
-bool write_model(const mutate::Seed& seed, const std::string& path) {
+bool write_model(const fuzz::Seed& seed, const std::string& folder, const std::string& path) {
   ConvertReport report;
   Source source;
-  source.bytes = std::as_bytes(std::span(seed.file.bytes.data(), seed.file.bytes.size()));
-  source.folder = seed.file.folder;
+  source.bytes = std::as_bytes(std::span(seed.bytes.data(), seed.bytes.size()));
+  source.folder = folder;
   ConvertOptions options;
-  options.import = seed.file.import;
+  options.import = fuzz::import_options(seed.bytes);
   Result<Lowered> lowered = convert(source, options, report);
   return lowered.ok() && write_mica(lowered->plan, path).ok();
 }
@@ -125,11 +125,11 @@ struct Tally {
 // Whether requests `n` can fail without harm; ends when a use gets by without the n-th one.
 bool survives(const std::function<Answer()>& use, const Answer& right, Points points, Tally& tally) {
   for (long n = 1; n <= points.most; ++n) {
-    const long held = held_blocks();
-    fail_at(n, points.and_after);
+    const long held = heap::held_blocks();
+    heap::fail_at(n, points.and_after);
     const Answer got = use();
-    const long requests = stop_failing();
-    const long kept = held_blocks() - held;
+    const long requests = heap::stop_counting();
+    const long kept = heap::held_blocks() - held;
     const bool good = got.code ? got.code == 5001 : got.digest == right.digest;
     if (!good || kept != 0) {
       std::printf("request %ld%s: error %d, %s answer, %ld blocks kept\n", n,
@@ -144,9 +144,10 @@ bool survives(const std::function<Answer()>& use, const Answer& right, Points po
   return true;
 }
 
-void check_memory(const mutate::Seed& seed, const std::string& path, long points) {
+void check_memory(const fuzz::Seed& seed, const std::string& folder, long points) {
   const auto* const name = seed.name.c_str();
-  if (!write_model(seed, path)) return verdict(false, std::string("memory: converting ") + name);
+  const std::string path = folder + "/model.mica";
+  if (!write_model(seed, folder, path)) return verdict(false, std::string("memory: converting ") + name);
   (void)use_model(path);  // what the C library keeps for good
   const Answer right = use_model(path);
   if (right.code) {
@@ -173,19 +174,18 @@ void verdict(bool good, const std::string& what) {
 
 int main_of(int argc, char** argv) {
   long points = 5000;
-  std::vector<mutate::Seed> seeds;
-  char folder[] = "/tmp/mica-faults-XXXXXX";
-  if (!mkdtemp(folder)) return 3;
+  std::vector<fuzz::Seed> seeds;
+  const TempFolder own("mica-faults");
+  const std::string& folder = own.path();
   for (int i = 1; i < argc; ++i)
     if (!std::strcmp(argv[i], "--points") && i + 1 < argc)
       points = std::atol(argv[++i]);
     else
-      seeds.push_back({argv[i], {.bytes = read_text(argv[i])}});
-  for (mutate::Seed& seed : mutate::made_models()) seeds.push_back(std::move(seed));
-  for (mutate::Seed& seed : mutate::rare_models(folder)) seeds.push_back(std::move(seed));
-  check_files(folder, seeds[0].file.bytes);
-  for (const mutate::Seed& seed : seeds) check_memory(seed, std::string(folder) + "/model.mica", points);
-  std::filesystem::remove_all(folder);
+      seeds.push_back({argv[i], read_text(argv[i])});
+  for (fuzz::Seed& seed : fuzz::made_models()) seeds.push_back(std::move(seed));
+  for (fuzz::Seed& seed : fuzz::rare_models(folder)) seeds.push_back(std::move(seed));
+  check_files(folder, seeds[0].bytes);
+  for (const fuzz::Seed& seed : seeds) check_memory(seed, folder, points);
   std::printf("figure failing_requests %ld\nfigure refused %ld\n", all.tried, all.refused);
   std::printf("%ld passed, %ld failed, %ld skipped\n", counts.passed, counts.failed, counts.skipped);
   return counts.failed ? 1 : 0;

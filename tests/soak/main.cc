@@ -17,11 +17,11 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "convert/convert.h"
-#include "heap.h"
 #include "ir/text.h"
 #include "plan/file.h"
 #include "runtime/load.h"
 #include "runtime/session.h"
+#include "support/heap.h"
 
 namespace mica::soak {
 namespace {
@@ -187,16 +187,16 @@ void check_allocations(const std::string& name, Running& running) {
   running.feed(1);
   running.run();
   running.run();
-  count_allocations();
+  heap::count_requests();
   running.run();
-  const long n = allocations();
+  const long n = heap::stop_counting();
   verdict(n == 0, name + ": " + std::to_string(n) + " allocations in a run");
 }
 
 void check_counter() {
-  count_allocations();
+  heap::count_requests();
   void* place = allocate(100);
-  const long n = allocations();
+  const long n = heap::stop_counting();
   deallocate(place);
   verdict(place && n == 1, "the counter sees an allocation");
 }

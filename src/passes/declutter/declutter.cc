@@ -17,57 +17,86 @@ struct Table {
   int rank;
 };
 
-std::vector<Table> make_tables() {
-  std::vector<Table> tables;
-  for (const auto& row : all_rules_tables()) tables.push_back({row.name, row.definition->make(), row.definition->rank});
-  std::ranges::stable_sort(tables, {}, &Table::rank);
+// Made once: for a small model making them costs more than applying them.
+std::span<const Table> all_tables() {
+  static const std::vector<Table> tables = [] {
+    std::vector<Table> made;
+    for (const auto& row : all_rules_tables()) made.push_back({row.name, row.definition->make(), row.definition->rank});
+    std::ranges::stable_sort(made, {}, &Table::rank);
+    return made;
+  }();
   return tables;
 }
 
-void add_count(RuleCounts& counts, std::string_view name, int64_t fired) {
-  const auto row = std::ranges::find(counts, name, &RuleCounts::value_type::first);
-  if (row != counts.end())
-    row->second += fired;
-  else
-    counts.emplace_back(name, fired);
-}
+// How often each pass and each row of the tables fired, in their order.
+class Counter {
+ public:
+  Counter() : passes_(simplify_passes().size()) {
+    for (const Table& table : all_tables()) rows_.emplace_back(table.rules.size());
+  }
+  void add_pass(size_t pass, int64_t fired) { passes_[pass] += fired; }
+  int64_t add_table(size_t table, std::span<const int64_t> fired) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < fired.size(); ++i) {
+      rows_[table][i] += fired[i];
+      sum += fired[i];
+    }
+    return sum;
+  }
+  // A rule may have a row for each of several operators: they follow each other.
+  RuleCounts by_name() const {
+    RuleCounts counts;
+    for (size_t i = 0; i < passes_.size(); ++i) counts.emplace_back(simplify_passes()[i].name, passes_[i]);
+    for (size_t t = 0; t < rows_.size(); ++t)
+      for (size_t i = 0; i < rows_[t].size(); ++i) {
+        const std::string_view name = all_tables()[t].rules[i].name;
+        const auto row = std::ranges::find(counts, name, &RuleCounts::value_type::first);
+        if (row != counts.end())
+          row->second += rows_[t][i];
+        else
+          counts.emplace_back(name, rows_[t][i]);
+      }
+    return counts;
+  }
+
+ private:
+  std::vector<int64_t> passes_;
+  std::vector<std::vector<int64_t>> rows_;
+};
 
 void check(const Graph& graph, std::string_view after, const DeclutterOptions& options) {
   if (options.verify) ok_or_throw(verify(graph, after));
 }
 
 // One round of everything; the number of changes.
-int64_t round(Graph& graph, std::span<const Table> tables, const DeclutterOptions& options, RuleCounts& counts) {
+int64_t round(Graph& graph, const DeclutterOptions& options, Counter& counter) {
   int64_t changes = 0;
-  for (const SimplifyPass& pass : simplify_passes()) {
-    if (options.off.contains(pass.name)) continue;
-    const int64_t fired = pass.run(graph, options);
-    add_count(counts, pass.name, fired);
+  const auto passes = simplify_passes();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    if (options.off.contains(passes[i].name)) continue;
+    const int64_t fired = passes[i].run(graph, options);
+    counter.add_pass(i, fired);
     changes += fired;
-    if (fired) check(graph, pass.name, options);
+    if (fired) check(graph, passes[i].name, options);
   }
-  for (const Table& table : tables) {
-    const std::vector<int64_t> fired = apply_rules(graph, table.rules, options);
-    int64_t sum = 0;
-    for (size_t i = 0; i < fired.size(); ++i) {
-      add_count(counts, table.rules[i].name, fired[i]);
-      sum += fired[i];
-    }
-    changes += sum;
-    if (sum) {
+  const auto tables = all_tables();
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const int64_t fired = counter.add_table(i, apply_rules(graph, tables[i].rules, options));
+    changes += fired;
+    if (fired) {
       remove_dead(graph);
       infer_again(graph);
-      check(graph, table.name, options);
+      check(graph, tables[i].name, options);
     }
   }
   return changes;
 }
 
-void declutter_graph(Graph& graph, std::span<const Table> tables, const DeclutterOptions& options, RuleCounts& counts) {
-  for (int i = 0; i < kMaxRounds && round(graph, tables, options, counts) > 0; ++i) {
+void declutter_graph(Graph& graph, const DeclutterOptions& options, Counter& counter) {
+  for (int i = 0; i < kMaxRounds && round(graph, options, counter) > 0; ++i) {
   }
   for (const auto& node : graph.nodes)
-    for (const auto& region : node->regions) declutter_graph(*region, tables, options, counts);
+    for (const auto& region : node->regions) declutter_graph(*region, options, counter);
 }
 
 }  // namespace
@@ -75,18 +104,18 @@ void declutter_graph(Graph& graph, std::span<const Table> tables, const Declutte
 std::vector<RuleInfo> all_rules() {
   std::vector<RuleInfo> list;
   for (const SimplifyPass& pass : simplify_passes()) list.push_back({pass.name, "simplify", pass.doc});
-  for (const auto& row : all_rules_tables())
-    for (const Rule& rule : row.definition->make())  // a rule may have a row for each of several operators
+  for (const Table& table : all_tables())
+    for (const Rule& rule : table.rules)  // a rule may have a row for each of several operators
       if (std::ranges::find(list, rule.name, &RuleInfo::name) == list.end())
-        list.push_back({rule.name, row.name, rule.doc});
+        list.push_back({rule.name, table.name, rule.doc});
   return list;
 }
 
 RuleCounts declutter(Graph& graph, const DeclutterOptions& options) {
-  RuleCounts counts;
+  Counter counter;
   check(graph, "import", options);
-  declutter_graph(graph, make_tables(), options, counts);
-  return counts;
+  declutter_graph(graph, options, counter);
+  return counter.by_name();
 }
 
 }  // namespace mica

@@ -1,9 +1,8 @@
 // One file on the whole way: import, declutter, lower, write, load, a session, inputs, a run.
 #pragma once
 #include "change.h"
-#include "import/source.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 
 enum class Kind { kOnnx, kText, kMica };
 inline constexpr const char* kKindNames[] = {"onnx", "text", "mica"};
@@ -20,14 +19,9 @@ inline constexpr int kStages = 9;
 // What a file is by its first bytes; a damaged `.mica` file is one still.
 Kind kind_of(const std::string& bytes);
 
-struct File {
-  std::string bytes;
-  ImportOptions import;  // for what is converted
-  std::string folder;    // of its external data; empty: none is read
-};
+// Call once in a process, before the first attempt. `folder` is where external data lies.
+void begin_attempts(const std::string& folder);
+// Takes the bytes for a file of this kind, whatever they begin with.
+Stage attempt(const std::string& bytes, Kind kind, Random& random);
 
-// Call once in a process, before the first attempt.
-void begin_attempts();
-Stage attempt(const File& file, Random& random);
-
-}  // namespace mica::mutate
+}  // namespace mica::fuzz

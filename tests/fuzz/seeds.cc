@@ -1,8 +1,10 @@
 #include "seeds.h"
 
+#include <cstdlib>
+
 #include "import/onnx/model_maker.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 namespace {
 
 using onnx::ModelMaker;
@@ -225,12 +227,26 @@ ModelMaker recurrent() {
 
 }  // namespace
 
-std::vector<Seed> made_models() {
-  return {{"image", {image_network().bytes()}},   {"dense", {dense_network().bytes()}},
-          {"shapes", {shapes_network().bytes()}}, {"resize", {resize_network().bytes()}},
-          {"branches", {branches().bytes()}},     {"loop", {loop().bytes()}},
-          {"quantized", {quantized().bytes()}},   {"strings", {strings_and_sequences().bytes()}},
-          {"functions", {functions().bytes()}},   {"recurrent", {recurrent().bytes()}}};
+ImportOptions import_options(const std::string& onnx) {
+  constexpr std::string_view kState = "fuzz.state.", kBound = "fuzz.bound.";
+  ImportOptions options;
+  ::mica_onnx::Model model;
+  if (onnx.find("fuzz.") == std::string::npos || !model.ParseFromString(onnx)) return options;
+  for (const auto& entry : model.metadata_props()) {
+    const std::string& key = entry.key();
+    if (key.starts_with(kState)) options.states[key.substr(kState.size())] = entry.value();
+    if (key.starts_with(kBound))
+      options.bounds[key.substr(kBound.size())] = std::strtoll(entry.value().c_str(), nullptr, 10);
+  }
+  return options;
 }
 
-}  // namespace mica::mutate
+std::vector<Seed> made_models() {
+  return {{"image", image_network().bytes()},   {"dense", dense_network().bytes()},
+          {"shapes", shapes_network().bytes()}, {"resize", resize_network().bytes()},
+          {"branches", branches().bytes()},     {"loop", loop().bytes()},
+          {"quantized", quantized().bytes()},   {"strings", strings_and_sequences().bytes()},
+          {"functions", functions().bytes()},   {"recurrent", recurrent().bytes()}};
+}
+
+}  // namespace mica::fuzz

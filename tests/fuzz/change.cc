@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "plan/file_parts.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 namespace {
 
 template <class T>
@@ -220,4 +220,4 @@ std::string change_mica(std::string bytes, Random& random) {
   return bytes;
 }
 
-}  // namespace mica::mutate
+}  // namespace mica::fuzz

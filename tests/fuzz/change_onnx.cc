@@ -7,7 +7,7 @@
 #include "change.h"
 #include "import/onnx/onnx.pb.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 namespace {
 
 namespace pb = ::mica_onnx;
@@ -432,4 +432,4 @@ std::string change_onnx(const std::string& bytes, const std::string& other, Rand
   return model.SerializeAsString();
 }
 
-}  // namespace mica::mutate
+}  // namespace mica::fuzz

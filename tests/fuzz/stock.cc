@@ -9,7 +9,7 @@
 #include "convert/write.h"
 #include "ir/text.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,7 +34,7 @@ std::vector<fs::path> files_below(const std::string& path, size_t most_bytes) {
 
 }  // namespace
 
-Stock::Stock(const std::vector<std::string>& paths, size_t most_bytes, const std::string& folder) {
+Stock::Stock(const std::vector<std::string>& paths, size_t most_bytes, const std::string& folder) : folder_(folder) {
   seeds_ = made_models();
   for (Seed& seed : rare_models(folder)) seeds_.push_back(std::move(seed));
   made_ = seeds_.size();
@@ -44,7 +44,7 @@ Stock::Stock(const std::vector<std::string>& paths, size_t most_bytes, const std
 
 void Stock::add(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  Seed seed{path, {.bytes = std::string{std::istreambuf_iterator<char>(in), {}}}};
+  Seed seed{path, std::string{std::istreambuf_iterator<char>(in), {}}};
   std::vector<Seed>& to = fs::path(path).filename().string().starts_with("found-") ? found_ : seeds_;
   to.push_back(std::move(seed));
 }
@@ -55,7 +55,7 @@ const Seed& Stock::any(Random& random) const {
   if (random() % 3 == 0) return seeds_[below(made_, random)];
   for (int k = 0; k < 16; ++k) {
     seed = &seeds_[below(seeds_.size(), random)];
-    if (seed->file.bytes.size() < kLarge) break;
+    if (seed->bytes.size() < kLarge) break;
   }
   return *seed;
 }
@@ -70,10 +70,10 @@ const std::string& Stock::form(const Seed& seed, Kind kind) {
       if (stage == "import") made = to_text(graph, {.contents = true});
     };
   Source source;
-  source.bytes = std::as_bytes(std::span(seed.file.bytes.data(), seed.file.bytes.size()));
-  source.folder = seed.file.folder;
+  source.bytes = std::as_bytes(std::span(seed.bytes.data(), seed.bytes.size()));
+  source.folder = folder_;
   ConvertOptions options;
-  options.import = seed.file.import;
+  options.import = import_options(seed.bytes);
   Result<Lowered> lowered = convert(source, options, report);
   if (kind == Kind::kText || !lowered.ok()) return made;
   const Lowered compiled = lowered.take();
@@ -87,25 +87,28 @@ const Seed* Stock::made(long i) const {
   return k < made_ ? &seeds_[k] : nullptr;
 }
 
-File Stock::file(long i, Random& random) {
-  if (i < static_cast<long>(found_.size())) return found_[static_cast<size_t>(i)].file;
-  if (const Seed* seed = made(i)) return seed->file;
+std::string Stock::file(long i, Random& random) {
+  if (i < static_cast<long>(found_.size())) return found_[static_cast<size_t>(i)].bytes;
+  if (const Seed* seed = made(i)) return seed->bytes;
   const Seed& seed = any(random);
-  File file = seed.file;
-  Kind kind = kind_of(file.bytes);
+  const std::string* bytes = &seed.bytes;
+  Kind kind = kind_of(*bytes);
   const size_t way = below(10, random);
   if (kind == Kind::kOnnx && way < 5) {
     const Kind wanted = way == 0 ? Kind::kText : Kind::kMica;
     const std::string& made = form(seed, wanted);
-    if (!made.empty()) file.bytes = made, kind = wanted;
+    if (!made.empty()) bytes = &made, kind = wanted;
   }
-  if (random() % 50 == 0) return file;
-  switch (kind) {
-    case Kind::kOnnx: file.bytes = change_onnx(file.bytes, any(random).file.bytes, random); break;
-    case Kind::kText: file.bytes = change_text(std::move(file.bytes), random); break;
-    case Kind::kMica: file.bytes = change_mica(std::move(file.bytes), random);
-  }
-  return file;
+  return random() % 50 == 0 ? *bytes : changed(*bytes, kind, any(random).bytes, random);
 }
 
-}  // namespace mica::mutate
+std::string changed(const std::string& bytes, Kind kind, const std::string& other, Random& random) {
+  switch (kind) {
+    case Kind::kOnnx: return change_onnx(bytes, other, random);
+    case Kind::kText: return change_text(bytes, random);
+    case Kind::kMica: break;
+  }
+  return change_mica(bytes, random);
+}
+
+}  // namespace mica::fuzz

@@ -20,10 +20,11 @@
 #include <fstream>
 
 #include "base/os.h"
-#include "heap.h"
 #include "stock.h"
+#include "support/heap.h"
+#include "support/temp_folder.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 namespace {
 
 constexpr int kCpuSeconds = 10, kClockSeconds = 60, kLeakStatus = 78;
@@ -50,9 +51,9 @@ struct Shared {
   char file[kMostFileBytes];  // the one that is tried
 };
 
-void show(Shared& shared, const File& file) {
-  shared.file_bytes = std::min(file.bytes.size(), kMostFileBytes);
-  std::memcpy(shared.file, file.bytes.data(), shared.file_bytes);
+void show(Shared& shared, const std::string& file) {
+  shared.file_bytes = std::min(file.size(), kMostFileBytes);
+  std::memcpy(shared.file, file.data(), shared.file_bytes);
 }
 
 void set_timers(int cpu_seconds, int clock_seconds) {
@@ -70,30 +71,31 @@ void save_file(const Options& options, const Shared& shared) {
 
 void try_next(Stock& stock, const Options& options, Shared& shared) {
   Random random(options.seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(shared.next));
-  const File file = stock.file(shared.next, random);
+  const std::string file = stock.file(shared.next, random);
+  const Kind kind = kind_of(file);
   show(shared, file);
   set_timers(kCpuSeconds, kClockSeconds);
-  watch_memory();
+  heap::cap_at(1L << 30);
   const int64_t begin = process_cpu_ns();
-  const Stage stage = attempt(file, random);
+  const Stage stage = attempt(file, kind, random);
   const int64_t ns = process_cpu_ns() - begin;
-  unwatch_memory();
+  heap::uncap();
   set_timers(0, 0);
   if (ns > shared.most_ns) shared.most_ns = ns, shared.slowest = shared.next;
-  if (most_held_bytes() > shared.most_bytes) shared.most_bytes = most_held_bytes(), shared.heaviest = shared.next;
+  if (heap::most_held_bytes() > shared.most_bytes)
+    shared.most_bytes = heap::most_held_bytes(), shared.heaviest = shared.next;
   if (const Seed* seed = stock.made(shared.next); seed && stage != Stage::kRan)
     std::printf("seed `%s`: %s\n", seed->name.c_str(), kStageNames[static_cast<int>(stage)]), std::fflush(stdout);
   if (options.save_all) save_file(options, shared);
-  ++shared.reached[static_cast<int>(kind_of(file.bytes))][static_cast<int>(stage)];
+  ++shared.reached[static_cast<int>(kind)][static_cast<int>(stage)];
 }
 
 [[noreturn]] void child(Stock& stock, const Options& options, Shared& shared, long end, int64_t stop_ns) {
-  begin_attempts();
   while (shared.next < end && now_ns() < stop_ns) {
     try_next(stock, options, shared);
     ++shared.next;
   }
-  if (!find_leaks()) _exit(0);
+  if (!heap::find_leaks()) _exit(0);
   --shared.next;  // one of this child's files, by the report
   _exit(kLeakStatus);
 }
@@ -173,17 +175,17 @@ long run_children(Stock& stock, const Options& options, Shared& shared, long fai
 }
 
 int run(const Options& options) {
-  char folder[] = "/tmp/mica-mutate-XXXXXX";
-  if (!mkdtemp(folder)) return 3;
+  const TempFolder own("mica-mutate");
+  const std::string& folder = own.path();
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 3;
   auto& shared = *static_cast<Shared*>(memory);
   shared.next = options.first;
   Stock stock(options.seeds, options.most_bytes, folder);
+  begin_attempts(folder);
   const long before = read_counts(options.resume, shared), began_at = shared.next;
   const int64_t began_ns = now_ns();
   const long failed = run_children(stock, options, shared, before);
-  std::filesystem::remove_all(folder);
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
   print_histogram(shared);
@@ -234,6 +236,6 @@ int main_of(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace mica::mutate
+}  // namespace mica::fuzz
 
-int main(int argc, char** argv) { return mica::mutate::main_of(argc, argv); }
+int main(int argc, char** argv) { return mica::fuzz::main_of(argc, argv); }

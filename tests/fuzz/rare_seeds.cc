@@ -5,7 +5,7 @@
 #include "import/onnx/model_maker.h"
 #include "seeds.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 namespace {
 
 namespace pb = ::mica_onnx;
@@ -31,13 +31,18 @@ void weights(ModelMaker& m, const std::string& name, std::initializer_list<int64
   for (int64_t d : dims) count *= d;
   for (int64_t i = 0; i < count; ++i) tensor->add_float_data(static_cast<float>(i % 5 - 2) / 2);
 }
+void ask(ModelMaker& m, const std::string& key, const std::string& value) {
+  auto* entry = m.model.add_metadata_props();
+  entry->set_key(key);
+  entry->set_value(value);
+}
 pb::Graph* body(pb::Node* node, const std::string& name) {
   auto* graph = ModelMaker::attribute(node, name, kGraphType)->mutable_g();
   graph->set_name(name);
   return graph;
 }
 
-Seed with_states() {
+ModelMaker with_states() {
   ModelMaker m;
   m.input("x", {"1", "4"});
   m.input("h", {"1", "4"});
@@ -49,13 +54,13 @@ Seed with_states() {
   m.node("Tanh", {"s"}, {"h2"});
   m.node("Add", {"count", "one"}, {"count2"});
   for (const char* name : {"s", "h2", "count2"}) m.output(name);
-  Seed seed{"states", {m.bytes()}};
-  seed.file.import.states = {{"h2", "h"}, {"count2", "count"}};
-  return seed;
+  ask(m, "fuzz.state.h2", "h");
+  ask(m, "fuzz.state.count2", "count");
+  return m;
 }
 
 // A batch and a length with largest values, and attention over a cache of that length.
-Seed with_bounds() {
+ModelMaker with_bounds() {
   ModelMaker m;
   m.input("q", {"N", "1", "8"});
   m.input("cache", {"N", "L", "8"});
@@ -76,9 +81,9 @@ Seed with_bounds() {
   m.node("Reshape", {"y", "to"}, {"z"});
   m.output("z");
   m.output("keys");
-  Seed seed{"bounds", {m.bytes()}};
-  seed.file.import.bounds = {{"N", 4}, {"L", 6}};
-  return seed;
+  ask(m, "fuzz.bound.N", "4");
+  ask(m, "fuzz.bound.L", "6");
+  return m;
 }
 
 ModelMaker scan() {
@@ -312,7 +317,7 @@ ModelMaker signals() {
 }
 
 // One tensor in a file beside, one sparse.
-Seed with_other_data(const std::string& folder) {
+ModelMaker with_other_data(const std::string& folder) {
   std::ofstream(folder + "/weights", std::ios::binary) << std::string(64, '\x3c');
   ModelMaker m;
   m.input("x", {"2", "4"});
@@ -334,25 +339,25 @@ Seed with_other_data(const std::string& folder) {
   m.node("Add", {"x", "w"}, {"a"});
   m.node("Add", {"a", "t"}, {"y"});
   m.output("y");
-  return {"other data", {m.bytes(), {}, folder}};
+  return m;
 }
 
 }  // namespace
 
 std::vector<Seed> rare_models(const std::string& folder) {
-  return {with_states(),
-          with_bounds(),
-          with_other_data(folder),
-          {"scan", {scan().bytes()}},
-          {"nested control", {nested_control().bytes()}},
-          {"data", {data_dependent().bytes()}},
-          {"detection", {detection().bytes()}},
-          {"norms", {norms().bytes()}},
-          {"four bits", {four_bits().bytes()}},
-          {"words", {words().bytes()}},
-          {"optionals", {optionals().bytes()}},
-          {"nested functions", {nested_functions().bytes()}},
-          {"signals", {signals().bytes()}}};
+  return {{"states", with_states().bytes()},
+          {"bounds", with_bounds().bytes()},
+          {"other data", with_other_data(folder).bytes()},
+          {"scan", scan().bytes()},
+          {"nested control", nested_control().bytes()},
+          {"data", data_dependent().bytes()},
+          {"detection", detection().bytes()},
+          {"norms", norms().bytes()},
+          {"four bits", four_bits().bytes()},
+          {"words", words().bytes()},
+          {"optionals", optionals().bytes()},
+          {"nested functions", nested_functions().bytes()},
+          {"signals", signals().bytes()}};
 }
 
-}  // namespace mica::mutate
+}  // namespace mica::fuzz

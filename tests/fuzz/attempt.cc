@@ -6,16 +6,19 @@
 #include "base/os.h"
 #include "convert/convert.h"
 #include "convert/write.h"
+#include "ir/text.h"
 #include "runtime/load.h"
 #include "runtime/session.h"
+#include "seeds.h"
 
-namespace mica::mutate {
+namespace mica::fuzz {
 namespace {
 
 constexpr size_t kMemoryCap = size_t{256} << 20;
 constexpr int64_t kDeadlineNs = 3'000'000'000;
 constexpr int64_t kMostElements = 1 << 20;  // of an input
 Context context;
+std::string data_folder;
 
 Bytes view_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
@@ -102,19 +105,28 @@ Stage run_model(Model& model, Random& random) {
   return reached;
 }
 
+Result<Lowered> compile_text(const std::string& text, const ConvertOptions& options, ConvertReport& report) {
+  try {
+    return compile(graph_from_text(text), options, report);
+  } catch (const Failure& failure) {
+    return failure.error->copy();
+  }
+}
+
 // The bytes of the compiled model, or none and where it was refused.
-Stage compile_file(const File& file, std::vector<std::byte>& to) {
+Stage compile_file(const std::string& bytes, Kind kind, std::vector<std::byte>& to) {
   Stage reached = Stage::kImport;
   ConvertReport report;
   report.watch = [&](std::string_view stage, const Graph&) {
     reached = stage == "import" ? Stage::kDeclutter : Stage::kLower;
   };
-  Source source;
-  source.bytes = view_of(file.bytes);
-  source.folder = file.folder;
   ConvertOptions options;
-  options.import = file.import;
-  Result<Lowered> lowered = convert(source, options, report);
+  options.import = import_options(bytes);
+  Source source;
+  source.bytes = view_of(bytes);
+  source.folder = data_folder;
+  Result<Lowered> lowered =
+      kind == Kind::kText ? compile_text(bytes, options, report) : convert(source, options, report);
   if (!lowered.ok()) return reached;
   const Lowered compiled = lowered.take();
   Result<std::vector<std::byte>> written = mica_bytes(compiled.plan);
@@ -129,13 +141,16 @@ Kind kind_of(const std::string& bytes) {
   return bytes.starts_with("graph \"") ? Kind::kText : Kind::kOnnx;
 }
 
-void begin_attempts() { context.machine = describe_machine({.threads = 2}).take(); }
+void begin_attempts(const std::string& folder) {
+  context.machine = describe_machine({.threads = 2}).take();
+  data_folder = folder;
+}
 
-Stage attempt(const File& file, Random& random) {
+Stage attempt(const std::string& file, Kind kind, Random& random) {
   std::vector<std::byte> made;
-  Bytes bytes = view_of(file.bytes);
-  if (kind_of(file.bytes) != Kind::kMica) {
-    const Stage reached = compile_file(file, made);
+  Bytes bytes = view_of(file);
+  if (kind != Kind::kMica) {
+    const Stage reached = compile_file(file, kind, made);
     if (made.empty()) return reached;
     bytes = made;
   }
@@ -147,4 +162,4 @@ Stage attempt(const File& file, Random& random) {
   return reached;
 }
 
-}  // namespace mica::mutate
+}  // namespace mica::fuzz
