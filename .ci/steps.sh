@@ -110,8 +110,8 @@ unit_tests() {
 fuzz() {
   local seeds=(examples/digits/digits.onnx tests/fuzz/found)
   if [ -n "${MICA_SUITES:-}" ]; then seeds+=("$MICA_SUITES/onnx-backend-1.21/node"); fi
-  cmake --preset fuzz
-  cmake --build build-fuzz --target corpora fuzz_onnx fuzz_mica fuzz_text
+  cmake --preset asan-ubsan
+  cmake --build build-asan-ubsan --target corpora fuzz_onnx fuzz_mica fuzz_text
   tests/fuzz/campaign "$@" "${seeds[@]}"
 }
 

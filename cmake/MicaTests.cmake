@@ -157,7 +157,7 @@ if(TARGET mica_tools)
 endif()
 
 # mutate: damaged model files; the whole count is for sanitizers. The libFuzzer targets need a build whose libraries
-# are instrumented for them (the preset `fuzz`).
+# are instrumented for them (the preset `asan-ubsan`).
 if(TARGET mica_tools)
   set(fuzz ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz)
   add_library(fuzz_engine STATIC EXCLUDE_FROM_ALL ${fuzz}/attempt.cc ${fuzz}/change.cc ${fuzz}/change_onnx.cc

@@ -206,6 +206,7 @@ tools::ConvertOptions ModelFlags::convert_options() const {
   options.rules_off = rules_off;
   options.strict = strict;
   options.fuse = !unfused;
+  options.pack = !reference;  // plain loops read plain weights, which may stay where they lie
   return options;
 }
 

@@ -22,6 +22,7 @@ struct ConvertOptions {
   std::string preprocess;                              // JSON (docs/preprocessing.md); empty: the model's own
   std::vector<std::string> labels;                     // names of classes; empty: the model's own
   bool fuse = true;                                    // activations and residuals into the stages before them
+  bool pack = true;                                    // weights in the form that kernels read
   bool strict = false;                                 // declarations that contradict what was inferred are errors
 };
 

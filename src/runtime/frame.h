@@ -56,6 +56,12 @@ struct Frame {
   Vector<TensorView> views;   // by value: dims of what stands in a slot now (data: its address)
   Vector<Object> objects;     // by value
   Vector<Object*> object_at;  // by value: its object, here or the caller's
+  // Null for a part of a tensor without elements, whose memory may be none.
+  void* address(const Place& place) const {
+    if (place.base == kBaseAbsolute) return reinterpret_cast<void*>(place.offset);
+    auto* base = static_cast<char*>(bases[place.base]);
+    return base ? base + place.offset : nullptr;
+  }
   static Result<Frame*> create(const PlanFunction& function, uint32_t index);
   static void destroy(Frame* frame);
 };

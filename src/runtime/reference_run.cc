@@ -37,11 +37,7 @@ RunValue ReferenceRun::value_of(uint32_t v) const {
     return value;  // no data before allocate_output
   }
   value.tensor = bound.view;
-  if (!bound.constant || !value.tensor.data) {
-    const Place& place = bound.place;
-    value.tensor.data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset)
-                                                    : static_cast<char*>(frame_.bases[place.base]) + place.offset;
-  }
+  if (!bound.constant || !value.tensor.data) value.tensor.data = frame_.address(bound.place);
   return value;
 }
 

@@ -341,11 +341,7 @@ Status Runner::run_segment(Frame& frame, const BoundSegment& segment, int depth,
         return status.take_error().at(
             model_.plan().name(model_.plan().functions[frame.function].stages[step.stage].name));
     } else {
-      for (uint32_t k = 0; k < step.operand_count; ++k) {
-        const Place& place = step.operands[k];
-        operands_[k] = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset)
-                                                   : static_cast<char*>(frame.bases[place.base]) + place.offset;
-      }
+      for (uint32_t k = 0; k < step.operand_count; ++k) operands_[k] = frame.address(step.operands[k]);
       if (step.check) MICA_TRY_STATUS(step.check(step.arguments, operands_.data()));
       launch(step, operands_.data());
     }
@@ -386,10 +382,8 @@ Status Runner::report(Frame& frame, const BoundSegment& segment, const BoundStep
   size_t n = 0;
   for (uint32_t v : stage.outputs) {
     if (v == kNoIndex || n == kMost || segment.values[v].object) continue;
-    const Place& place = segment.values[v].place;
     views[n] = segment.values[v].dynamic ? frame.views[v] : segment.values[v].view;
-    views[n].data = place.base == kBaseAbsolute ? reinterpret_cast<void*>(place.offset)
-                                                : static_cast<char*>(frame.bases[place.base]) + place.offset;
+    views[n].data = frame.address(segment.values[v].place);
     names[n++] = plan.name(plan.functions[frame.function].values[v].name);
   }
   const StageEvent event{

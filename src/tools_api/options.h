@@ -14,6 +14,7 @@ inline mica::ConvertOptions internal_options(const ConvertOptions& options) {
   made.import.strict = options.strict;
   made.declutter.off.insert(options.rules_off.begin(), options.rules_off.end());
   made.lower.fuse = options.fuse;
+  made.lower.pack = options.pack;
   made.preprocess = options.preprocess;
   made.labels = options.labels;
   made.keep = options.keep;
