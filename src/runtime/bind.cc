@@ -85,20 +85,22 @@ Place SegmentBinder::place_of(uint32_t v) const {
   }
 }
 
-// Live values whose contents are known at bind still have to stand in their slots.
+// Live values whose contents are known at bind still have to stand in their slots: before all steps, since references
+// read them there.
 Status SegmentBinder::copy_known_outputs() {
+  const auto others = static_cast<std::ptrdiff_t>(segment_.steps.size());
   for (uint32_t v : segment_.live_out) {
     Placed& placed = placement_.values[v];
     if (placed.kind != Placed::Kind::kConstant || !placed.view.data) continue;
     TensorView dense = placed.view;
     set_dense_strides(dense);
-    const uint32_t s = segment_.end_stage ? segment_.end_stage - 1 : 0;
-    MICA_TRY_STATUS(add_copy(s, placed.view, place_of(v), dense, {kBaseFirstSlot + v, 0}));
+    MICA_TRY_STATUS(add_copy(segment_.first_stage, placed.view, place_of(v), dense, {kBaseFirstSlot + v, 0}));
     placed.kind = Placed::Kind::kSlot;
     placed.slot = v;
     placed.view = dense;
     placed.view.data = nullptr;
   }
+  std::rotate(segment_.steps.begin(), segment_.steps.begin() + others, segment_.steps.end());
   return {};
 }
 

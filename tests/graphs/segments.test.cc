@@ -126,6 +126,35 @@ TEST(Segments, BranchesOfDifferentShapes) {
   }
 }
 
+// Contents that are known at bind, are an output, and are read by a reference of the same segment.
+TEST(Segments, KnownOutputsStandBeforeTheirReaders) {
+  Machinery machinery(support::compiled(R"(graph "known"
+  symbol N input
+  input %x: f32[N,2] "x"
+  constant %b: i64[1] = {1}
+  constant %z: i64[] = {0}
+  %s = shape(%x)
+  %n = gather(%s, %z)
+  %l = expand(%n, %b)
+  %k = concat(%l, %l) axis=0
+  %y = reverse_sequence(%x, %k)
+  output %y "y"
+  output %k "k"
+end
+)"));
+  Session& session = machinery.session();
+  for (const int64_t n : {3, 1, 3}) {
+    std::vector<float> x, expected;
+    for (int64_t i = 0; i < 2 * n; ++i) x.push_back(static_cast<float>(i));
+    for (int64_t i = 0; i < 2 * n; ++i) expected.push_back(static_cast<float>(2 * (n - 1 - i / 2) + i % 2));
+    OwnedTensor input = floats({n, 2}, x);
+    ASSERT_TRUE(session.set_input(0, input.view()).ok());
+    ASSERT_TRUE(session.run().ok());
+    EXPECT_EQ(numbers(*session.output(0)), expected);
+    EXPECT_EQ(numbers(*session.output(1)), (std::vector<float>{static_cast<float>(n), static_cast<float>(n)}));
+  }
+}
+
 TEST(Segments, TheLeastRecentlyUsedBindingGoes) {
   RunOptions options;
   options.runner.cached_segments = 2;
