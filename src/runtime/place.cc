@@ -116,7 +116,18 @@ class Placer {
     at(v).view = ordered_view(v);
     at(v).offset = 0;
     at(v).block = static_cast<int32_t>(out_.blocks.size());
-    return out_.blocks.push_back({extent_bytes(at(v).view), s, s, composed});
+    MICA_TRY_STATUS(out_.blocks.push_back({extent_bytes(at(v).view), s, s, composed}));
+    join(v);
+    return {};
+  }
+
+  // Value v stands in a block since now: the block knows when its values are read last.
+  void join(uint32_t v) {
+    if (at(v).kind != Kind::kBlock || !uses_[v]) return;
+    Block& block = out_.blocks[static_cast<size_t>(at(v).block)];
+    const int64_t last = last_use_[v];
+    block.second = std::max(block.second, std::min(block.latest, last));
+    block.latest = std::max(block.latest, last);
   }
 
   // The concatenation of stage s gets a block, and inputs that can be written there directly get parts of it.
@@ -163,6 +174,7 @@ class Placer {
     at(u).offset += reinterpret_cast<intptr_t>(part.data);
     part.data = nullptr;
     at(u).view = part;
+    join(u);
   }
 
   void place_in_slot(uint32_t v) {
@@ -267,6 +279,7 @@ class Placer {
     at(v) = from;
     at(v).offset = offset;
     at(v).view = view;
+    join(v);
     touch(v, s);
     return true;
   }
@@ -284,19 +297,17 @@ class Placer {
       if (!same || block.composed || !only_reader(u, s) || std::count(stage.inputs.begin(), stage.inputs.end(), u) != 1)
         continue;
       at(v) = at(u);
+      join(v);
       touch(v, s);
       return true;
     }
     return false;
   }
 
-  // Nobody reads any value of u's block after stage s, and only u of them in s.
+  // Stage s reads u last, and nobody reads another value of its block then or later.
   bool only_reader(uint32_t u, uint32_t s) const {
-    for (uint32_t w = 0; w < out_.values.size(); ++w)
-      if (w != u && out_.values[w].kind == Kind::kBlock && out_.values[w].block == out_.values[u].block &&
-          last_use_[w] >= s && uses_[w])
-        return false;
-    return last_use_[u] == s;
+    const Block& block = out_.blocks[static_cast<size_t>(out_.values[u].block)];
+    return last_use_[u] == s && block.latest == s && block.second < s;
   }
 
   const PlanFunction& function_;

@@ -22,8 +22,9 @@ struct Placed {
 
 struct Block {
   int64_t bytes = 0;
-  uint32_t first = 0, last = 0;  // stages
-  bool composed = false;         // a concatenation's: written part by part
+  uint32_t first = 0, last = 0;      // stages
+  bool composed = false;             // a concatenation's: written part by part
+  int64_t latest = -1, second = -1;  // of the last reading stages of its values, the two latest
 };
 
 struct PlaceOptions {

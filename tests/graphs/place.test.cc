@@ -68,8 +68,24 @@ constexpr const char* kAwkwardConcat = R"(graph "awkward"
 end
 )";
 
+// A value's last reader comes before the last reader of a view of it, and between them stands one of the same shape.
+constexpr const char* kLaterView = R"(graph "later"
+  input %x: f32[4,6,5] "x"
+  constant %s: i64[3] = {6, 4, 5}
+  %r = relu(%x)
+  %v = reshape(%r, %s)
+  %e = exp(%r)
+  %a = softmax(%e) axis=2
+  %t = tanh(%v)
+  %b = softmax(%t) axis=2
+  %n = neg(%b)
+  output %a "a"
+  output %n "n"
+end
+)";
+
 TEST(Place, EachSwitchLeavesTheBits) {
-  for (const char* text : {kDenseNet, kViews, kAwkwardConcat})
+  for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kLaterView})
     for (int64_t size : {0, 1, 3}) {
       SCOPED_TRACE(text);
       RunOptions all;
