@@ -113,6 +113,10 @@ endif()
 # peer_table: the statistics and the protocol of bench/peers.
 add_test(NAME peer_table COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
   ${CMAKE_CURRENT_SOURCE_DIR}/tests/peer_table)
+# perf_gate: what tools/perf_gate tells from noise.
+if(Python3_FOUND)
+  add_test(NAME perf_gate COMMAND ${Python3_EXECUTABLE} ${tests}/perf_gate)
+endif()
 # threads: every thread count gives the same bits.
 if(TARGET mica AND Python3_FOUND)
   add_test(NAME threads COMMAND ${Python3_EXECUTABLE} ${tests}/threads --mica $<TARGET_FILE:mica>)

@@ -23,8 +23,8 @@ nlohmann::ordered_json ceilings_json(const tools::MachinePeak& peak) {
 }
 
 void add_ceilings(Table& table, const tools::MachinePeak& peak) {
-  table.row({"arithmetic", fmt::format("{:.1f} GFLOP/s on one thread, {:.1f} on all", peak.flops_one * 1e-9,
-                                       peak.flops_all * 1e-9)});
+  table.row({"arithmetic",
+             fmt::format("{:.1f} GFLOP/s on one thread, {:.1f} on all", peak.flops_one * 1e-9, peak.flops_all * 1e-9)});
   table.row({"products of bytes",
              fmt::format("{:.1f} GOP/s on one thread, {:.1f} on all", peak.dot_one * 1e-9, peak.dot_all * 1e-9)});
   for (size_t i = 0; i < std::size(peak.levels); ++i)

@@ -68,8 +68,8 @@ int run(const DoctorFlags& flags) {
                          bytes_text(static_cast<double>(machine.l2)), bytes_text(static_cast<double>(machine.l3)))});
   if (flags.measure) {
     add_ceilings(table, peak);
-    table.row({"copies", fmt::format("{:.1f} GB/s on one thread, {:.1f} on all", peak.bytes_one * 1e-9,
-                                     peak.bytes_all * 1e-9)});
+    table.row({"copies",
+               fmt::format("{:.1f} GB/s on one thread, {:.1f} on all", peak.bytes_one * 1e-9, peak.bytes_all * 1e-9)});
   }
   table.row({"devices", "cpu"});
   table.row({"formats", "onnx, mica"});

@@ -5,9 +5,9 @@
 
 namespace mica {
 
-#define MICA_DECLARE(set)                    \
-  namespace set {                            \
-  extern const CeilingLoops ceiling_loops;   \
+#define MICA_DECLARE(set)                  \
+  namespace set {                          \
+  extern const CeilingLoops ceiling_loops; \
   }
 MICA_FOREACH_ISA(MICA_DECLARE)
 #undef MICA_DECLARE

@@ -7,8 +7,8 @@
 namespace mica {
 
 struct StageCost {
-  int64_t flops = 0;  // a multiply-add counts two; an epilogue one for each function and element
-  int64_t bytes = 0;  // of the operands that are read and written, each once
+  int64_t flops = 0;           // a multiply-add counts two; an epilogue one for each function and element
+  int64_t bytes = 0;           // of the operands that are read and written, each once
   int64_t constant_bytes = 0;  // of those, constants
   bool bytes_product = false;  // of 8-bit integers
 };

@@ -12,10 +12,10 @@ namespace mica {
 namespace {
 
 constexpr int kTries = 5;
-constexpr int64_t kRounds = 200000;                                         // a few milliseconds
-constexpr double kTouched = 64 << 20;                                       // bytes of a try in a cache
-constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{512} << 20;     // of memory beyond the caches
-constexpr size_t kQuantum = size_t{64} << 10;                               // buffers are multiples of it
+constexpr int64_t kRounds = 200000;                                      // a few milliseconds
+constexpr double kTouched = 64 << 20;                                    // bytes of a try in a cache
+constexpr size_t kLeast = size_t{128} << 20, kMost = size_t{512} << 20;  // of memory beyond the caches
+constexpr size_t kQuantum = size_t{64} << 10;                            // buffers are multiples of it
 
 // Seconds of the fastest of several tries, which is the one that nothing else disturbed.
 template <class Work>
@@ -61,8 +61,10 @@ Bandwidth measure_bandwidth(Context& context, char* memory, size_t bytes, int tr
   const auto pass = [&](int64_t part, bool copying) {
     auto* at = reinterpret_cast<float*>(memory + static_cast<size_t>(part) * bytes);
     for (int r = 0; r < repeats; ++r) {
-      if (copying) loops.copy(at, at + count / 2, count / 2);
-      else if (loops.read(at, count) == 1e30f) kept = 1;  // never, but the compiler does not know
+      if (copying)
+        loops.copy(at, at + count / 2, count / 2);
+      else if (loops.read(at, count) == 1e30f)
+        kept = 1;  // never, but the compiler does not know
     }
   };
   const double moved = static_cast<double>(bytes) * repeats;

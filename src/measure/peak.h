@@ -12,8 +12,8 @@ struct MemoryLevel {
 
 struct MachinePeak {
   double flops_one = 0,
-         flops_all = 0;  // single-precision operations a second on one thread, and on all of the context's
-  double dot_one = 0, dot_all = 0;      // operations of products of bytes, summed in 32 bits
+         flops_all = 0;             // single-precision operations a second on one thread, and on all of the context's
+  double dot_one = 0, dot_all = 0;  // operations of products of bytes, summed in 32 bits
   double bytes_one = 0, bytes_all = 0;  // bytes a second: reading one stream and writing another, far beyond the caches
   MemoryLevel levels[4];                // L1, L2, L3, memory; a cache that the machine lacks has the next one's numbers
 };

@@ -10,8 +10,8 @@ namespace mica {
 
 struct StageWork {
   double flops = 0;
-  double operand_bytes = 0;   // read and written, without constants
-  double constant_bytes = 0;  // weights
+  double operand_bytes = 0;    // read and written, without constants
+  double constant_bytes = 0;   // weights
   bool bytes_product = false;  // products of 8-bit integers: the dot product is the ceiling
 };
 

@@ -14,8 +14,8 @@ namespace mica::tools {
 namespace {
 
 LayerTime public_layer(const mica::LayerTime& layer) {
-  return {layer.name, layer.op, layer.kernel, layer.begin_ns, layer.ms, layer.share, layer.flops, layer.bytes,
-          layer.constant_bytes, layer.bytes_product};
+  return {layer.name,  layer.op,    layer.kernel, layer.begin_ns,       layer.ms,
+          layer.share, layer.flops, layer.bytes,  layer.constant_bytes, layer.bytes_product};
 }
 
 Status run_bench(mica_session* session, const BenchOptions& options, BenchReport& report) {
@@ -85,8 +85,8 @@ mica_error* profile(mica_session* session, std::vector<LayerTime>& layers) {
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title) {
   std::vector<mica::LayerTime> inner;
   for (const LayerTime& l : layers)
-    inner.push_back({l.name, l.op, l.kernel, l.begin_ns, l.ms, l.share, l.flops, l.bytes, l.constant_bytes,
-                     l.bytes_product});
+    inner.push_back(
+        {l.name, l.op, l.kernel, l.begin_ns, l.ms, l.share, l.flops, l.bytes, l.constant_bytes, l.bytes_product});
   return mica::trace_json(inner, title);
 }
 
@@ -104,8 +104,8 @@ mica_error* measure_peak(mica_context* context, MachinePeak& peak) {
 }
 
 std::vector<double> roofline_ms(const std::vector<LayerTime>& layers, const MachinePeak& peak) {
-  mica::MachinePeak inner{peak.flops_one, peak.flops_all, peak.dot_one, peak.dot_all, peak.bytes_one, peak.bytes_all,
-                          {}};
+  mica::MachinePeak inner{
+      peak.flops_one, peak.flops_all, peak.dot_one, peak.dot_all, peak.bytes_one, peak.bytes_all, {}};
   for (size_t i = 0; i < std::size(peak.levels); ++i)
     inner.levels[i] = {peak.levels[i].bytes, peak.levels[i].one, peak.levels[i].all};
   double constants = 0;
