@@ -13,6 +13,11 @@ struct RecurrentKernels {
   // x: update, reset, hidden sums of the input; r: those of the state, of which the hidden one is multiplied by the
   // reset gate. h = (1 - z)·tanh(x_h + σ(x_r + r_r)·r_h) + z·h.
   void (*gru)(const float* x, const float* r, float* h, int64_t hidden);
+  // The same where the reset gate comes before the product, in two parts. First update and reset sums: the former
+  // become σ(z) in place, reset_h = σ(r)·h.
+  void (*gru_reset)(float* gates, const float* h, float* reset_h, int64_t hidden);
+  // h = (1 - update)·tanh(sums) + update·h
+  void (*gru_blend)(const float* update, const float* sums, float* h, int64_t hidden);
   // h = tanh(sums)
   void (*tanh)(const float* sums, float* h, int64_t hidden);
 };

@@ -37,6 +37,22 @@ void gru(const float* x, const float* r, float* h, int64_t hidden) {
   }
 }
 
+void gru_reset(float* gates, const float* h, float* reset_h, int64_t hidden) {
+  for (int64_t i = 0; i < hidden; i += kLanes) {
+    const int n = lanes_at(i, hidden);
+    put(gates + i, sigmoid_vector(get(gates + i, n)), n);
+    put(reset_h + i, mul(sigmoid_vector(get(gates + hidden + i, n)), get(h + i, n)), n);
+  }
+}
+
+void gru_blend(const float* update, const float* sums, float* h, int64_t hidden) {
+  for (int64_t i = 0; i < hidden; i += kLanes) {
+    const int n = lanes_at(i, hidden);
+    const F32 next = tanh_vector(get(sums + i, n));
+    put(h + i, fma(get(update + i, n), sub(get(h + i, n), next), next), n);
+  }
+}
+
 void tanh_row(const float* sums, float* h, int64_t hidden) {
   for (int64_t i = 0; i < hidden; i += kLanes) {
     const int n = lanes_at(i, hidden);
@@ -47,6 +63,7 @@ void tanh_row(const float* sums, float* h, int64_t hidden) {
 }  // namespace
 
 extern const RecurrentKernels recurrent_kernels;
-const RecurrentKernels recurrent_kernels = {.lstm = lstm, .gru = gru, .tanh = tanh_row};
+const RecurrentKernels recurrent_kernels = {
+    .lstm = lstm, .gru = gru, .gru_reset = gru_reset, .gru_blend = gru_blend, .tanh = tanh_row};
 
 }  // namespace mica::MICA_ISA

@@ -5,8 +5,7 @@ namespace {
 
 Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<Gru>();
-  if (!a.linear_before_reset) return false;
-  return rnn::bind_recurrent(scope, a, rnn::Cell::kGru, "gru_f32");
+  return rnn::bind_recurrent(scope, a, a.linear_before_reset ? rnn::Cell::kGru : rnn::Cell::kGruResetFirst, "gru_f32");
 }
 
 }  // namespace

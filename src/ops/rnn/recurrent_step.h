@@ -1,6 +1,6 @@
 // Recurrent layers on the kernels: the inputs of all time steps are multiplied at once, then each direction walks
-// through time with one product of the state per step. For the default activations, fp32, constant weights, and
-// sequences of full length.
+// through time with one product of the state per step (two where a reset gate comes before the product). For the
+// default activations, fp32 and constant weights.
 #pragma once
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/form.h"
@@ -10,8 +10,8 @@
 
 namespace mica::rnn {
 
-enum class Cell : uint8_t { kLstm, kGru, kTanh };
-constexpr int gates_of(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
+enum class Cell : uint8_t { kLstm, kGru, kGruResetFirst, kTanh };
+constexpr int gates_of(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kTanh ? 1 : 3; }
 
 // Rows of `hidden` adjacent floats of an operand: bytes from one index to the next.
 struct Rows {
@@ -31,7 +31,26 @@ struct RecurrentStep {
   Rows y, last_h, last_c, first_h, first_c;
   const GemmKernels* gemm;
   const RecurrentKernels* kernels;
+  // kGruResetFirst: the reset state times the hidden gate's part of R, from the panel on in which that part begins.
+  GemmArgs candidate;
+  int64_t candidate_from;  // the panel's first column
+  int lengths = -1;        // operand: of each sequence
+  bool wide_lengths = false;
 };
+
+inline int64_t length_of(const RecurrentStep& s, void* const* operands, int64_t n) {
+  if (s.lengths < 0) return s.time;
+  const void* list = operands[s.lengths];
+  return s.wide_lengths ? static_cast<const int64_t*>(list)[n] : static_cast<const int32_t*>(list)[n];
+}
+inline Status check_sequence_lengths(const void* arguments, void* const* operands) {
+  const RecurrentStep& s = *static_cast<const RecurrentStep*>(arguments);
+  for (int64_t n = 0; n < s.batch; ++n) {
+    const int64_t length = length_of(s, operands, n);
+    MICA_CHECK(length >= 0 && length <= s.time, kBadValue, "a sequence length of {} in {} time steps", length, s.time);
+  }
+  return {};
+}
 
 inline float* row(void* const* operands, const Rows& rows, int64_t time, int64_t direction, int64_t batch) {
   if (rows.operand < 0 || !operands[rows.operand]) return nullptr;
@@ -49,41 +68,84 @@ inline void copy_row(const float* from, float* to, int64_t count) {
   for (int64_t i = 0; to && i < count; ++i) to[i] = from[i];
 }
 
-// Scratch of a direction: h, c, the sums of one step, and what the product needs.
+// A direction's states and the sums of one time step, in scratch memory.
+inline int64_t product_floats(const RecurrentStep& s) {
+  return std::max(s.product.choice.scratch_floats, s.candidate.choice.scratch_floats);
+}
 inline int64_t scratch_floats(const RecurrentStep& s) {
-  return s.batch * s.hidden * 2 + s.batch * s.gates * s.hidden + s.product.choice.scratch_floats + 48;
+  const int64_t each = (s.gates + 2) * s.hidden,
+                reset = s.cell == Cell::kGruResetFirst ? s.hidden + s.candidate.c_stride : 0;
+  return product_floats(s) + s.batch * (each + reset) + 48;
+}
+struct Walk {
+  float *product, *gates, *h, *c, *reset_h, *candidates;
+  Walk(const RecurrentStep& s, float* scratch) {
+    const int64_t states = s.batch * s.hidden;
+    product = scratch;
+    gates = product + product_floats(s);
+    h = gates + s.gates * states;
+    c = h + states;
+    reset_h = c + states;
+    candidates = s.cell == Cell::kGruResetFirst ? reset_h + states : reset_h;
+  }
+};
+
+inline void reset_states(const RecurrentStep& s, const Walk& w, int64_t d, const float* sums) {
+  for (int64_t n = 0; n < s.batch; ++n)
+    s.kernels->gru_reset(w.gates + n * s.gates * s.hidden, w.h + n * s.hidden, w.reset_h + n * s.hidden, s.hidden);
+  GemmArgs product = s.candidate;
+  product.a = w.reset_h;
+  product.b = s.r[d] + s.candidate_from * s.hidden;
+  product.c = w.candidates;
+  product.epilogue.residual = sums + s.candidate_from;
+  s.gemm->run(product, 0, product.choice.tasks, w.product);
 }
 
-// One direction for each task.
+// From the sums of a time step to the next state of sequence n.
+inline void next_state(const RecurrentStep& s, const Walk& w, const float* sums, int64_t n) {
+  float *gates = w.gates + n * s.gates * s.hidden, *state = w.h + n * s.hidden;
+  switch (s.cell) {
+    case Cell::kLstm: return s.kernels->lstm(gates, w.c + n * s.hidden, state, s.hidden);
+    case Cell::kGru: return s.kernels->gru(sums + n * s.sums_batch, gates, state, s.hidden);
+    case Cell::kGruResetFirst:
+      return s.kernels->gru_blend(gates, w.candidates + n * s.candidate.c_stride + 2 * s.hidden - s.candidate_from,
+                                  state, s.hidden);
+    case Cell::kTanh: return s.kernels->tanh(gates, state, s.hidden);
+  }
+}
+
+// One direction for each task. A backward direction passes over the steps behind a sequence's end, too, and begins
+// with the first state before it.
 inline void run_recurrent(const void* arguments, void* const* operands, const TaskRange& range) {
   const RecurrentStep& s = *static_cast<const RecurrentStep*>(arguments);
-  const int64_t width = s.gates * s.hidden;
-  float* scratch = static_cast<float*>(range.scratch);
-  float *gates = scratch + s.product.choice.scratch_floats, *h = gates + s.batch * width, *c = h + s.batch * s.hidden;
+  const Walk w(s, static_cast<float*>(range.scratch));
   for (int64_t d = range.begin; d < range.end; ++d) {
-    load_states(s, operands, d, s.first_h, h);
-    load_states(s, operands, d, s.first_c, c);
+    load_states(s, operands, d, s.first_h, w.h);
+    load_states(s, operands, d, s.first_c, w.c);
     GemmArgs product = s.product;
-    product.a = h;
+    product.a = w.h;
     product.b = s.r[d];
-    product.c = gates;
+    product.c = w.gates;
     if (s.cell == Cell::kGru) product.epilogue.bias = s.r_bias[d];
     for (int64_t k = 0; k < s.time; ++k) {
       const int64_t t = s.reverse[d] ? s.time - 1 - k : k;
       const float* sums = static_cast<const float*>(operands[s.sums]) + d * s.sums_direction + t * s.sums_time;
       if (s.cell != Cell::kGru) product.epilogue.residual = sums;
-      s.gemm->run(product, 0, product.choice.tasks, scratch);
+      s.gemm->run(product, 0, product.choice.tasks, w.product);
+      if (s.cell == Cell::kGruResetFirst) reset_states(s, w, d, sums);
       for (int64_t n = 0; n < s.batch; ++n) {
-        float *state = h + n * s.hidden, *own = gates + n * width;
-        if (s.cell == Cell::kLstm) s.kernels->lstm(own, c + n * s.hidden, state, s.hidden);
-        if (s.cell == Cell::kGru) s.kernels->gru(sums + n * s.sums_batch, own, state, s.hidden);
-        if (s.cell == Cell::kTanh) s.kernels->tanh(own, state, s.hidden);
-        copy_row(state, row(operands, s.y, t, d, n), s.hidden);
+        float* y = row(operands, s.y, t, d, n);
+        if (t < length_of(s, operands, n)) {
+          next_state(s, w, sums, n);
+          copy_row(w.h + n * s.hidden, y, s.hidden);
+        } else if (y) {
+          std::fill_n(y, s.hidden, 0.0f);
+        }
       }
     }
     for (int64_t n = 0; n < s.batch; ++n) {
-      copy_row(h + n * s.hidden, row(operands, s.last_h, 0, d, n), s.hidden);
-      copy_row(c + n * s.hidden, row(operands, s.last_c, 0, d, n), s.hidden);
+      copy_row(w.h + n * s.hidden, row(operands, s.last_h, 0, d, n), s.hidden);
+      copy_row(w.c + n * s.hidden, row(operands, s.last_c, 0, d, n), s.hidden);
     }
   }
 }
@@ -165,7 +227,12 @@ inline bool suits(const BindScope& scope, const Recurrent& a) {
       a.clip != 0)
     return false;
   if (!scope.input(kW).constant || !scope.input(kR).constant || !w.contiguous() || !r.contiguous()) return false;
-  if ((scope.has(kB) && !scope.input(kB).constant) || scope.has(kLengths) || scope.has(kP)) return false;
+  if ((scope.has(kB) && !scope.input(kB).constant) || scope.has(kP)) return false;
+  if (scope.has(kLengths)) {
+    const TensorView& lengths = scope.input(kLengths).view;
+    const bool listed = lengths.dtype == DType::kI32 || lengths.dtype == DType::kI64;
+    if (!listed || lengths.count() != x.dim(a.batch_first ? 0 : 1) || !lengths.contiguous()) return false;
+  }
   return x.dim(2) == 1 || x.stride(2) == static_cast<int64_t>(sizeof(float));
 }
 
@@ -209,6 +276,26 @@ inline bool set_rows(const BindScope& scope, bool batch_first, RecurrentStep& s)
          (s.cell != Cell::kLstm || rows_of(scope.input(kC0), kC0, batch_first, s.first_c));
 }
 
+// The products of one time step.
+inline void set_products(const BindScope& scope, RecurrentStep& s) {
+  GemmLimits limits = limits_of(*scope.machine);
+  limits.threads = 1;
+  const int64_t width = s.gates * s.hidden;
+  const bool twice = s.cell == Cell::kGruResetFirst;
+  GemmArgs& g = s.product;
+  g.problem = {.m = s.batch, .n = twice ? 2 * s.hidden : width, .k = s.hidden};
+  g.a_stride = s.hidden;
+  g.c_stride = width;
+  g.epilogue.residual_stride = s.sums_batch;
+  g.choice = choose_gemm(g.problem, scope.machine->isa, limits);
+  if (!twice) return;
+  s.candidate_from = 2 * s.hidden / kPanel * kPanel;
+  GemmArgs& second = s.candidate;
+  second = g;
+  second.problem.n = second.c_stride = width - s.candidate_from;
+  second.choice = choose_gemm(second.problem, scope.machine->isa, limits);
+}
+
 inline Result<bool> bind_recurrent(BindScope& scope, const Recurrent& a, Cell cell, std::string_view name) {
   if (!suits(scope, a)) return false;
   MICA_TRY(RecurrentStep * s, scope.arguments<RecurrentStep>());
@@ -236,14 +323,11 @@ inline Result<bool> bind_recurrent(BindScope& scope, const Recurrent& a, Cell ce
   MICA_TRY(const float* bias, biases(scope, directions, width, true, !apart));
   MICA_TRY(const float* r_bias, biases(scope, directions, width, false, apart));
   for (int64_t d = 0; d < directions; ++d) s->r_bias[d] = r_bias + d * width;
-  GemmArgs& g = s->product;
-  g.problem = {.m = s->batch, .n = width, .k = s->hidden};
-  g.a_stride = s->hidden;
-  g.c_stride = width;
-  g.epilogue.residual_stride = s->sums_batch;
-  GemmLimits limits = limits_of(*scope.machine);
-  limits.threads = 1;
-  g.choice = choose_gemm(g.problem, scope.machine->isa, limits);
+  set_products(scope, *s);
+  if (scope.has(kLengths)) {
+    s->lengths = kLengths;
+    s->wide_lengths = scope.input(kLengths).view.dtype == DType::kI64;
+  }
   MICA_TRY_STATUS(add_inputs(scope, *s, w, bias));
   MICA_TRY_STATUS(
       scope.add({.kernel = run_recurrent,
@@ -251,6 +335,7 @@ inline Result<bool> bind_recurrent(BindScope& scope, const Recurrent& a, Cell ce
                  .tasks = directions,
                  .work = static_cast<double>(directions * s->time * s->batch * width) * static_cast<double>(s->hidden),
                  .scratch_bytes = static_cast<size_t>(scratch_floats(*s)) * sizeof(float),
+                 .check = scope.has(kLengths) ? check_sequence_lengths : nullptr,
                  .name = name}));
   return true;
 }

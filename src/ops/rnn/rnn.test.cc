@@ -9,10 +9,11 @@ struct Layer {
   const char* op;
   int64_t gates;
   const char* kernel;
+  int64_t hidden = 19;
 };
 
 Problem recurrent(const Layer& layer, int64_t directions, bool batch_first, std::vector<Attribute> attributes = {}) {
-  const int64_t time = 5, batch = 3, input = 7, hidden = 19, width = layer.gates * hidden;
+  const int64_t time = 5, batch = 3, input = 7, hidden = layer.hidden, width = layer.gates * hidden;
   Problem p{.op = layer.op, .attributes = std::move(attributes), .outputs = layer.gates == 4 ? 3 : 2};
   p.attributes.emplace_back("batch_first", batch_first);
   if (directions == 2) p.attributes.emplace_back("direction", "bidirectional");
@@ -48,6 +49,30 @@ TEST(Recurrent, DirectionsAndLayouts) {
       }
 }
 
+// The hidden gate's part of R begins inside a panel, at its edge, or in the first one.
+TEST(Recurrent, ResetBeforeTheProduct) {
+  for (const int64_t hidden : {1, 7, 8, 19, 24, 32})
+    for (const bool batch_first : {false, true}) {
+      Problem p = recurrent({"gru", 3, "gru_f32", hidden}, 2, batch_first);
+      p.expect_kernel = "recurrent_input_f32";
+      check(p);
+    }
+}
+
+TEST(Recurrent, SequencesOfSeveralLengths) {
+  for (const Layer& layer : {kLstm, kGru, kRnn})
+    for (const int64_t directions : {1, 2})
+      for (const DType type : {DType::kI32, DType::kI64}) {
+        Problem p = recurrent(layer, directions, type == DType::kI64);
+        p.inputs[4] = list({3}, {5, 1, 0}, type);
+        p.expect_kernel = "recurrent_input_f32";
+        check(p);
+      }
+  Problem p = recurrent(kGru, 1, false, {{"direction", "reverse"}, {"linear_before_reset", true}});
+  p.inputs[4] = list({3}, {2, 4, 5}, DType::kI32);
+  check(p);
+}
+
 TEST(Recurrent, WhatTheKernelsLeaveOut) {
   for (const Layer& layer : {kLstm, kGru, kRnn}) {
     Problem p = recurrent(layer, 2, false, {{"clip", 0.5}});
@@ -79,8 +104,10 @@ TEST(Recurrent, Refuses) {
   p = recurrent(kLstm, 1, false, {{"activations", "sigmoid,tanh"}});
   check_error(p, Code::kBadAttribute);
   p = recurrent(kRnn, 1, false);
-  p.inputs[4] = list({3}, {1, 2, 6}, DType::kI32);
-  check_error(p, Code::kBadValue);
+  for (const double length : {-1, 6}) {
+    p.inputs[4] = list({3}, {1, 2, length}, DType::kI32);
+    check_error(p, Code::kBadValue);
+  }
 }
 
 }  // namespace
