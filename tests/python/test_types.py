@@ -40,6 +40,9 @@ def test_the_stub_against_the_module(tmp_path):
     metaclass of its classes."""
     pytest.importorskip("mypy")
     shutil.copytree(PACKAGE, tmp_path / "mica", ignore=shutil.ignore_patterns("__pycache__"))
+    libraries = PACKAGE.parent / "mica.libs"  # of a wheel that auditwheel has seen
+    if libraries.exists():
+        shutil.copytree(libraries, tmp_path / "mica.libs")
     left = tmp_path / "left"
     left.write_text("".join(f"mica._mica.{name}\n" for name in public(vars(_mica))) + "mica._mica.Model.__init__\n")
     command = [sys.executable, "-m", "mypy.stubtest", "mica", "--allowlist", str(left), "--concise"]
