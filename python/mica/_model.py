@@ -142,7 +142,7 @@ class Session:
 
     def __init__(self, signature: _Signature, core: _mica.Session, deadline: float | None) -> None:
         self._signature = signature
-        self._core = core
+        self._live = core
         self._deadline = deadline
 
     def __call__(self, *args: Any, **named: Any) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Session:
         """
         signature = self._signature
         wanted, timeout = signature.all_outputs, _nanoseconds(self._deadline)
-        values = self._core.call(signature.feed(args, named), wanted, timeout, [], None)
+        values = self._live.call(signature.feed(args, named), wanted, timeout, [], None)
         return {port.name: from_native(value) for port, value in zip(signature.outputs, values)}
 
     def run(
@@ -193,50 +193,45 @@ class Session:
         wanted = signature.wanted(outputs)
         seconds = self._deadline if deadline is None else deadline
         places = signature.places(wanted, out) if out else []
-        values = self._core.call(signature.feed((), feed), wanted, _nanoseconds(seconds), places, stop)
+        values = self._live.call(signature.feed((), feed), wanted, _nanoseconds(seconds), places, stop)
         made = {signature.outputs[i].name: from_native(value) for i, value in zip(wanted, values)}
         return {**made, **out} if out else made
 
     def cancel(self) -> None:
         """Ends a run that another thread has under way, with error 4002."""
-        self._core.cancel()
+        self._live.cancel()
 
     def state(self, name: str) -> Any:
         """A copy of a state's value. Errors: 6002."""
-        return from_native(self._core.state(self._signature.state_index(name)))
+        return from_native(self._live.state(self._signature.state_index(name)))
 
     def set_state(self, name: str, value: Any) -> None:
         """Sets a state for the next run. Errors: 6002, 3002, 3003."""
         index = self._signature.state_index(name)
         port = self._signature.states[index].input
-        self._core.set_state(index, to_tensor(value, port._code, name))
+        self._live.set_state(index, to_tensor(value, port._code, name))
 
     def reset(self) -> None:
         """States begin again: as zeros, an axis that grows as empty."""
-        self._core.reset()
+        self._live.reset()
 
     def memory(self, *args: Any, **named: Any) -> dict[str, int]:
         """Bytes: `arena` for intermediate results, `arena_bound` below which no arena can be, `total` of the session's
         buffers, `packed_weights` of the model. With inputs: of their shapes, prepared for; without: of the last run."""
-        return self._core.memory(self._signature.feed(args, named) if args or named else [])
+        return self._live.memory(self._signature.feed(args, named) if args or named else [])
 
     def profile(self, *args: Any, **named: Any) -> list[Layer]:
         """The stages of one run on these inputs. Errors: those of a call."""
-        return [Layer(*row) for row in _mica.profile(self._core, self._signature.feed(args, named))]
+        return [Layer(*row) for row in _mica.profile(self._live, self._signature.feed(args, named))]
 
 
-class Model:
-    """A compiled model, and a first session of it. Made by `load`.
-
-    Calling a model runs that session: see `Session.__call__`.
-    """
+class Model(Session):
+    """A compiled model, and a first session of it, which calls run. Made by `load`."""
 
     def __init__(self, core: _mica.Model, options: Mapping[str, Any], deadline: float | None = None) -> None:
         self._core = core
         self._options = dict(options)
-        self._deadline = deadline
-        self._signature = _Signature(core)
-        self._session = self.session()
+        super().__init__(_Signature(core), self._made({}), deadline)
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -269,53 +264,17 @@ class Model:
     ) -> Session:
         """Another session of this model, which shares its weights. What is left out is as given to `load`."""
         given = {"memory_cap": memory_cap, "exact": exact, "low_memory": low_memory, "reference": reference}
-        options = {key: self._options.get(key) if value is None else value for key, value in given.items()}
-        core = _mica.Session(
+        return Session(self._signature, self._made(given), self._deadline if deadline is None else deadline)
+
+    def _made(self, given: Mapping[str, Any]) -> _mica.Session:
+        options = {**self._options, **{key: value for key, value in given.items() if value is not None}}
+        return _mica.Session(
             self._core,
-            memory_cap=options["memory_cap"] or 0,
-            exact=bool(options["exact"]),
-            low_memory=bool(options["low_memory"]),
-            reference=bool(options["reference"]),
+            memory_cap=options.get("memory_cap") or 0,
+            exact=bool(options.get("exact")),
+            low_memory=bool(options.get("low_memory")),
+            reference=bool(options.get("reference")),
         )
-        return Session(self._signature, core, self._deadline if deadline is None else deadline)
-
-    def __call__(self, *args: Any, **named: Any) -> dict[str, Any]:
-        """Runs the model and returns its outputs by name: see `Session.__call__`."""
-        return self._session(*args, **named)
-
-    def run(
-        self,
-        feed: Mapping[str, Any],
-        outputs: Iterable[str] | None = None,
-        deadline: float | None = None,
-        out: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """As a call, with inputs in a mapping, outputs by choice, and memory for them: see `Session.run`."""
-        return self._session.run(feed, outputs, deadline, out)
-
-    def cancel(self) -> None:
-        """Ends a run that another thread has under way, with error 4002."""
-        self._session.cancel()
-
-    def state(self, name: str) -> Any:
-        """A copy of a state's value. Errors: 6002."""
-        return self._session.state(name)
-
-    def set_state(self, name: str, value: Any) -> None:
-        """Sets a state for the next run. Errors: 6002, 3002, 3003."""
-        self._session.set_state(name, value)
-
-    def reset(self) -> None:
-        """States begin again: as zeros, an axis that grows as empty."""
-        self._session.reset()
-
-    def memory(self, *args: Any, **named: Any) -> dict[str, int]:
-        """Bytes that a run takes: see `Session.memory`."""
-        return self._session.memory(*args, **named)
-
-    def profile(self, *args: Any, **named: Any) -> list[Layer]:
-        """The stages of one run on these inputs: see `Session.profile`."""
-        return self._session.profile(*args, **named)
 
     def __repr__(self) -> str:
         ports = [", ".join(f"{port.name}: {port.type}" for port in side) for side in (self.inputs, self.outputs)]

@@ -82,7 +82,7 @@ def inspect(
     if stage == "plan":
         return _mica.inspect_plan(model._core, form)
     feed = model._signature.feed((), inputs if inputs is not None else random_inputs(model))
-    return _mica.inspect_bound(model.session()._core, feed, form)
+    return _mica.inspect_bound(model.session()._live, feed, form)
 
 
 def _summary(model: Model) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def bench(
     """
     model = _model_of(source, options)
     feed = model._signature.feed((), inputs if inputs is not None else random_inputs(model))
-    found = _mica.bench(model.session()._core, feed, seconds, layers, progress)
+    found = _mica.bench(model.session()._live, feed, seconds, layers, progress)
     found["layers"] = tuple(Layer(*row) for row in found.get("layers", ()))
     return BenchReport(**found)
 
@@ -198,6 +198,13 @@ class CompareReport:
     first_kernel: str
 
 
+def _side(source: Any) -> Session:
+    """A session that is given, and a new one of anything else."""
+    if isinstance(source, Session) and not isinstance(source, Model):
+        return source
+    return _model_of(source, {}).session()
+
+
 def compare(
     a: Any,
     b: Any = None,
@@ -217,14 +224,14 @@ def compare(
     if b is None:
         b = _model_of(a, {})
         a = b.session(reference=True)
-    elif not isinstance(a, (Model, Session)):
+    elif not isinstance(a, Session):
         a = load(a)
     if inputs is None:
         inputs = random_inputs(a if isinstance(a, Model) else _model_of(b, {}))
-    sides = [side if isinstance(side, Session) else _model_of(side, {}).session() for side in (a, b)]
+    sides = [_side(side) for side in (a, b)]
     feeds = [side._signature.feed((), inputs) for side in sides]
     options = _mica.CompareOptions(*tolerance, stages)
-    found = _mica.compare(sides[0]._core, sides[1]._core, (feeds[0], feeds[1]), options)
+    found = _mica.compare(sides[0]._live, sides[1]._live, (feeds[0], feeds[1]), options)
     found["outputs"] = tuple(ValueDifference(*row) for row in found["outputs"])
     found["first"] = None if found["first"] is None else ValueDifference(*found["first"])
     return CompareReport(**found)

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ops/pointwise/cast.h"
+#include "types/attr_fields.h"
 
 namespace mica {
 
@@ -32,18 +33,13 @@ ConstantPtr widened(const Constant& half) {
 }
 
 // Every element-type attribute that names a half type.
-class WidenAttributes final : public AttrVisitor {
+class WidenAttributes final : public EachField<WidenAttributes> {
  public:
-  void field(std::string_view, DType& value, std::string_view) override {
+  void each(std::string_view, DType& value, std::string_view) {
     if (value == DType::kF16 || value == DType::kBf16) value = DType::kF32;
   }
-  void field(std::string_view, bool&, std::string_view) override {}
-  void field(std::string_view, int64_t&, std::string_view) override {}
-  void field(std::string_view, float&, std::string_view) override {}
-  void field(std::string_view, Ints&, std::string_view) override {}
-  void field(std::string_view, Floats&, std::string_view) override {}
-  void field(std::string_view, Dims&, std::string_view) override {}
-  void field(std::string_view, Name&, std::string_view) override {}
+  template <class T>
+  void each(std::string_view, const T&, std::string_view) {}
   void choice(std::string_view, int64_t&, std::span<const std::string_view>, std::string_view) override {}
 };
 

@@ -5,30 +5,26 @@
 #include "mica/tools.hpp"
 #include "passes/declutter/declutter.h"
 #include "step/run.h"
+#include "types/attr_fields.h"
 
 namespace mica::tools {
 namespace {
 
 // Names and meanings of an attribute struct's fields.
-class FieldList final : public AttrVisitor {
+class FieldList final : public EachField<FieldList> {
  public:
   explicit FieldList(std::vector<std::pair<std::string, std::string>>& list) : list_(list) {}
-  void field(std::string_view name, bool&, std::string_view doc) override { add(name, doc); }
-  void field(std::string_view name, int64_t&, std::string_view doc) override { add(name, doc); }
-  void field(std::string_view name, float&, std::string_view doc) override { add(name, doc); }
-  void field(std::string_view name, DType&, std::string_view doc) override { add(name, doc); }
-  void field(std::string_view name, Ints&, std::string_view doc) override { add(name, doc); }
-  void field(std::string_view name, Floats&, std::string_view doc) override { add(name, doc); }
-  void field(std::string_view name, Dims&, std::string_view doc) override { add(name, doc); }
-  void field(std::string_view name, Name&, std::string_view doc) override { add(name, doc); }
+  template <class T>
+  void each(std::string_view name, const T&, std::string_view doc) {
+    list_.emplace_back(name, doc);
+  }
   void choice(std::string_view name, int64_t&, std::span<const std::string_view> names, std::string_view doc) override {
     std::string all(doc);
     for (size_t i = 0; i < names.size(); ++i) all += (i ? ", " : all.empty() ? "" : ": ") + std::string(names[i]);
-    add(name, all);
+    list_.emplace_back(name, all);
   }
 
  private:
-  void add(std::string_view name, std::string_view doc) { list_.emplace_back(name, doc); }
   std::vector<std::pair<std::string, std::string>>& list_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/nearest.h"
 #include "types/attr_bytes.h"
+#include "types/attr_fields.h"
 
 namespace mica {
 namespace {
@@ -39,18 +40,14 @@ Status print_value(const Name& name, const DimTable&, String& out) {
   return out.append("\"");
 }
 
-class Printer final : public AttrVisitor {
+class Printer final : public EachField<Printer> {
  public:
   Printer(const AttrBytes& own, const AttrBytes& usual, const DimTable& dims, String& out)
       : own_(own), usual_(usual), dims_(dims), out_(out) {}
-  void field(std::string_view name, bool& v, std::string_view) override { put(name, v); }
-  void field(std::string_view name, int64_t& v, std::string_view) override { put(name, v); }
-  void field(std::string_view name, float& v, std::string_view) override { put(name, v); }
-  void field(std::string_view name, DType& v, std::string_view) override { put(name, v); }
-  void field(std::string_view name, Ints& v, std::string_view) override { put(name, v); }
-  void field(std::string_view name, Floats& v, std::string_view) override { put(name, v); }
-  void field(std::string_view name, Dims& v, std::string_view) override { put(name, v); }
-  void field(std::string_view name, Name& v, std::string_view) override { put(name, v); }
+  template <class T>
+  void each(std::string_view name, const T& value, std::string_view) {
+    if (begin(name)) status_ = print_value(value, dims_, out_);
+  }
   void choice(std::string_view name, int64_t& v, std::span<const std::string_view> names, std::string_view) override {
     if (!begin(name)) return;
     const bool known = v >= 0 && v < static_cast<int64_t>(names.size());
@@ -60,10 +57,6 @@ class Printer final : public AttrVisitor {
   Status take_status() { return std::move(status_); }
 
  private:
-  template <class T>
-  void put(std::string_view name, const T& value) {
-    if (begin(name)) status_ = print_value(value, dims_, out_);
-  }
   // Whether the field differs from its default; then its name stands there.
   bool begin(std::string_view name) {
     const uint32_t i = index_++;
@@ -179,18 +172,16 @@ Status parse_value(std::string_view text, Name& name, DimTable&) {
 }
 
 // Sets the one field that is called `wanted`.
-class Setter final : public AttrVisitor {
+class Setter final : public EachField<Setter> {
  public:
   Setter(std::string_view wanted, std::string_view text, DimTable& dims)
       : wanted_(wanted), text_(text), nearest_(wanted), dims_(dims) {}
-  void field(std::string_view name, bool& v, std::string_view) override { set(name, v); }
-  void field(std::string_view name, int64_t& v, std::string_view) override { set(name, v); }
-  void field(std::string_view name, float& v, std::string_view) override { set(name, v); }
-  void field(std::string_view name, DType& v, std::string_view) override { set(name, v); }
-  void field(std::string_view name, Ints& v, std::string_view) override { set(name, v); }
-  void field(std::string_view name, Floats& v, std::string_view) override { set(name, v); }
-  void field(std::string_view name, Dims& v, std::string_view) override { set(name, v); }
-  void field(std::string_view name, Name& v, std::string_view) override { set(name, v); }
+  template <class T>
+  void each(std::string_view name, T& value, std::string_view) {
+    if (!is_wanted(name)) return;
+    status_ = parse_value(text_, value, dims_);
+    if (!status_.ok()) status_ = status_.take_error().at(name);
+  }
   void choice(std::string_view name, int64_t& v, std::span<const std::string_view> names, std::string_view) override {
     if (!is_wanted(name)) return;
     const auto at = std::ranges::find(names, text_);
@@ -222,12 +213,6 @@ class Setter final : public AttrVisitor {
     }
     found_ = true;
     return true;
-  }
-  template <class T>
-  void set(std::string_view name, T& value) {
-    if (!is_wanted(name)) return;
-    status_ = parse_value(text_, value, dims_);
-    if (!status_.ok()) status_ = status_.take_error().at(name);
   }
   std::string_view wanted_, text_;
   Nearest nearest_;

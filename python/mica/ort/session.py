@@ -136,7 +136,7 @@ class InferenceSession:
         names = list(output_names) if output_names else [port.name for port in self._model.outputs]
         try:
             values = {name: elements(value) for name, value in feed.items()}
-            found = self._model._session._run(values, names, out=out, stop=run_options._stop if run_options else None)
+            found = self._model._run(values, names, out=out, stop=run_options._stop if run_options else None)
         except Error as error:
             raise translated(error) from error
         return [found[name] for name in names]
