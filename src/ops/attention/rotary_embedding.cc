@@ -47,7 +47,9 @@ Status reference(RunScope& scope) {
   MICA_TRY(const Sizes s, sizes_of(a, scope.in(kX)));
   MICA_TRY_STATUS(scope.allocate_output(0, scope.in(kX).shape()));
   const TensorView& table = scope.in(kCos);
-  const int64_t half = s.rotated / 2, rows = table.rank == 2 ? table.dim(0) : s.batch * s.length;
+  // Exporters leave tables of one batch for all where a mask does not shift positions.
+  const bool shared = table.rank == 3 && table.dim(0) == 1;
+  const int64_t half = s.rotated / 2, rows = table.rank == 2 ? table.dim(0) : (shared ? 1 : s.batch) * s.length;
   MICA_CHECK(table.count() == rows * half && scope.in(kSin).count() == rows * half, kBadShape,
              "tables of {} elements, expected {} x {}", table.count(), rows, half);
   const bool positions = scope.has(kPositions);
@@ -58,7 +60,8 @@ Status reference(RunScope& scope) {
   MICA_TRY(const double* sine, dense_numbers(scope, scope.in(kSin)));
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t i = 0; i < s.length; ++i) {
-      const int64_t token = n * s.length + i, row = positions ? Elements(scope.in(kPositions)).integer(token) : token;
+      const int64_t token = n * s.length + i;
+      const int64_t row = positions ? Elements(scope.in(kPositions)).integer(token) : shared ? i : token;
       MICA_CHECK(row >= 0 && row < rows, kBadValue, "position {} is outside a table of {}", row, rows);
       for (int64_t head = 0; head < s.heads; ++head)
         for (int64_t e = 0; e < half; ++e) {
@@ -77,7 +80,9 @@ Status reference(RunScope& scope) {
 
 MICA_OP(rotary_embedding) = {
     .name = "rotary_embedding",
-    .doc = "rotates pairs of elements by an angle of the position; inputs x, cosines, sines, positions",
+    .doc =
+        "rotates pairs of elements by an angle of the position; inputs x, cosines, sines (one batch of them may serve "
+        "all), positions",
     .inputs = {3, 4},
     .attributes = attr_class<RotaryEmbedding>(),
     .infer = infer,
