@@ -16,6 +16,7 @@ struct RuleCase {
 };
 
 std::vector<RuleCase> cleanup_cases();
+std::vector<RuleCase> region_cases();
 std::vector<RuleCase> arithmetic_cases();
 std::vector<RuleCase> composite_cases();
 std::vector<RuleCase> block_cases();  // normalisations and attention

@@ -73,6 +73,21 @@ TEST(DynamicQuantizeLinear, RangeHoldsZero) {
   check(
       {.op = "dynamic_quantize_linear", .inputs = {list({2}, {0, 0})}, .outputs = 3, .expect = {{.numbers = {0, 0}}}});
 }
+TEST(QuantizeLinear, DynamicOnKernels) {
+  // Several parts; special values decide the range of some.
+  for (const auto& dims : std::vector<std::vector<int64_t>>{{1}, {3, 5}, {1, 33, 2, 3}, {3, 16384}, {2, 20011}})
+    for (const bool ordinary : {true, false})
+      check({.op = "dynamic_quantize_linear",
+             .inputs = {ordinary ? uniform(dims, -3, 5) : special(dims)},
+             .outputs = 3,
+             .expect_kernel = "range_f32"});
+  check({.op = "dynamic_quantize_linear", .inputs = {uniform({70}, 1, 2)}, .outputs = 3});
+  check({.op = "dynamic_quantize_linear", .inputs = {uniform({70}, -2, -1)}, .outputs = 3});
+  check({.op = "dynamic_quantize_linear",
+         .inputs = {list({3}, {NAN, 0, 0})},
+         .outputs = 3,
+         .expect = {{.numbers = {0, 0, 0}}, {.numbers = {0}}, {.numbers = {0}}}});
+}
 
 }  // namespace
 }  // namespace mica::suite

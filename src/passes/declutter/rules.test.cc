@@ -16,8 +16,8 @@ using support::RuleCase;
 
 std::vector<RuleCase> all_cases() {
   std::vector<RuleCase> all;
-  for (auto list : {support::cleanup_cases(), support::arithmetic_cases(), support::composite_cases(),
-                    support::block_cases(), support::weight_cases()})
+  for (auto list : {support::cleanup_cases(), support::region_cases(), support::arithmetic_cases(),
+                    support::composite_cases(), support::block_cases(), support::weight_cases()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }
