@@ -48,7 +48,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cache")
     parser.add_argument("names", nargs="+", metavar="NAME.KIND")
-    parser.add_argument("--limit", type=int, default=350_000)
+    parser.add_argument("--limit", type=int, default=1_000_000)
     options = parser.parse_args()
     for name in options.names:
         folder = os.path.join(options.cache, name)
