@@ -18,7 +18,7 @@ repghostnet_050 repvit_m0_9 res2net50d resnest14d rexnet_100 rexnetr_200 selecsl
 shvit_s1 starnet_s050 swiftformer_xs tf_efficientnet_lite0 tf_efficientnetv2_b0 tf_mobilenetv3_small_minimal_100
 tresnet_m ese_vovnet19b_dw ese_vovnet19b_slim xception41 legacy_xception focalnet_tiny_srf davit_tiny mobilevit_xxs
 mobilevitv2_050 caformer_s18 nextvit_small efficientvit_m0:224 efficientvit_l1 convmixer_768_32 gmlp_ti16_224:224
-mixer_s32_224:224 resmlp_12_224:224 gmixer_12_224:224 crossvit_tiny_240:240 coat_lite_tiny levit_128s:224
+mixer_s32_224:224 resmlp_12_224:224 gmixer_12_224:224 crossvit_tiny_240:240 coat_lite_tiny:224 levit_128s:224
 levit_conv_128s:224 pit_ti_224:224 convit_tiny:224 tnt_s_legacy_patch16_224:224 twins_svt_small:224
 twins_pcpvt_small:224 visformer_tiny:224 nest_tiny:224 gcvit_xxtiny:224 tiny_vit_5m_224:224 maxvit_pico_rw_256:256
 coatnet_pico_rw_224:224 efficientformer_l1:224 efficientformerv2_s0:224 sequencer2d_s:224 mvitv2_tiny:224
@@ -42,7 +42,7 @@ SET = [
     ("vit_small_patch16_rope_224", 64, dict(depth=2, img_size=64, embed_dim=96, num_heads=3)),
     ("cait_xxs24_224", 64, dict(depth=2, img_size=64)),
     ("xcit_nano_12_p16_224", 64, dict(depth=2, img_size=64)),
-    ("volo_d1_224", 64, dict(img_size=64, layers=(1, 1, 1, 1), embed_dims=(48, 96, 96, 96), num_heads=(2, 4, 4, 4))),
+    ("volo_d1_224", 64, dict(img_size=64)),
     ("swin_tiny_patch4_window7_224", 56, dict(img_size=56, depths=(1, 2, 1, 1), embed_dim=24, num_heads=(1, 2, 4, 8))),
     ("swinv2_tiny_window8_256", 64, dict(img_size=64, depths=(1, 2, 1, 1), embed_dim=24, num_heads=(1, 2, 4, 8))),
     ("swinv2_cr_tiny_224", 64, dict(img_size=64, depths=(1, 2, 1, 1), embed_dim=24, num_heads=(1, 2, 4, 8))),
