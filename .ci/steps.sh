@@ -140,10 +140,10 @@ python_package() {
     printf "%d passed, %d failed, %d skipped\n", p, f, s }'
 }
 
-# What a release hands out. The source archive has what a build needs and nothing of the tests; the wheels are built from
-# it in an empty environment, one for this Python and, where a Python of 3.12 or later is there, one for all such. Each
-# passes auditwheel (which bundles what is not the system's) and the second abi3audit; each answers in an environment of
-# its own, from a folder that has nothing but the model.
+# What a release hands out. The source archive has what a build needs and nothing of the tests; the wheels are built
+# from it in an empty environment, one for this Python and, where a Python of 3.12 or later is there, one for all such.
+# Each passes auditwheel (which bundles what is not the system's) and the second abi3audit; each answers in an
+# environment of its own, from a folder that has nothing but the model.
 packages() {
   local place=$PWD/build-ci/packages python name
   rm -rf "$place" && mkdir -p "$place/empty"

@@ -20,9 +20,12 @@ class NodeArg:
     """An input or output: name, type as "tensor(float)", and shape with names for lengths that depend on the run, None
     where the model has no name for one."""
 
-    def __init__(self, port: Port, made_up: Collection[str]) -> None:
+    def __init__(self, port: Port, made_up: Collection[str], keys: str | None = None) -> None:
         self.name = port.name
         self.type = spelled(port)
+        if keys is not None:
+            self.type, self.shape = f"seq(map({keys},{self.type}))", []
+            return
         self.shape = [None if axis in made_up else axis for axis in port.shape or ()]
 
     def __repr__(self) -> str:
@@ -42,6 +45,27 @@ class ModelMetadata:
         self.description = metadata.get("onnx.description", "")
         self.domain = metadata.get("onnx.domain", "")
         self.version = int(metadata.get("onnx.model_version", str(2**63 - 1)))
+
+
+Keys = tuple[str, list[Any]]  # "int64" or "string", and what they are
+
+
+def _keys_of(metadata: Mapping[str, str]) -> dict[str, Keys]:
+    """By output that is a list of maps in the source model (ZipMap)."""
+    made: dict[str, Keys] = {}
+    for name, text in metadata.items():
+        if name.startswith("onnx.zipmap."):
+            kind, *keys = text.split("\n")
+            made[name[len("onnx.zipmap.") :]] = (kind, [int(key) for key in keys] if kind == "int64" else list(keys))
+    return made
+
+
+def _maps(scores: Any, keys: list[Any]) -> list[dict[Any, float]]:
+    """A map for each row of scores."""
+    rows = scores.reshape(-1, scores.shape[-1]) if scores.ndim else scores.reshape(1, 1)
+    if rows.shape[1] != len(keys):
+        raise InvalidArgument(3001, f"{rows.shape[1]} scores for {len(keys)} keys")
+    return [dict(zip(keys, row)) for row in rows.tolist()]
 
 
 class InferenceSession:
@@ -72,6 +96,7 @@ class InferenceSession:
             raise translated(error, loading=True) from error
         # Mica's names for the axes of inputs that have none.
         self._made_up = {f"{port.name}_{i}" for port in self._model.inputs for i in range(len(port.shape or ()))}
+        self._keys = _keys_of(self._model.metadata)
         self._needed = [port.name for port in self._model.inputs if not port.type.startswith("opt(")]
 
     def _fixed_shapes(self, sizes: Mapping[str, int]) -> dict[str, list[int]]:
@@ -86,7 +111,7 @@ class InferenceSession:
         return [NodeArg(port, self._made_up) for port in self._model.inputs]
 
     def get_outputs(self) -> list[NodeArg]:
-        return [NodeArg(port, self._made_up) for port in self._model.outputs]
+        return [NodeArg(port, self._made_up, self._keys.get(port.name, (None,))[0]) for port in self._model.outputs]
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """None: constants are the model's."""
@@ -139,7 +164,7 @@ class InferenceSession:
             found = self._model._run(values, names, out=out, stop=run_options._stop if run_options else None)
         except Error as error:
             raise translated(error) from error
-        return [found[name] for name in names]
+        return [_maps(found[name], self._keys[name][1]) if name in self._keys else found[name] for name in names]
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Feed, run_options: RunOptions | None = None

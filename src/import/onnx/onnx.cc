@@ -38,11 +38,11 @@ class ModelImport {
     symbols_.apply_bounds();
     ok_or_throw(graph_.dims->status().copy());
     const std::vector<std::string> wanted = wanted_outputs();
+    add_metadata();
     importer_.body(*proto_.mutable_node(), wanted, scope_);
     if (importer_.problems().count()) throw Failure(importer_.problems().error(where));
     for (const std::string& name : wanted) add_output(name);
     add_states();
-    add_metadata();
     return std::move(graph_);
   }
 
@@ -169,6 +169,7 @@ class ModelImport {
   }
 
   void add_metadata() {
+    for (const pb::Node& node : proto_.node()) add_keys(node);
     for (const pb::Entry& entry : model_.proto->metadata_props()) graph_.metadata.emplace(entry.key(), entry.value());
     if (!model_.proto->producer_name().empty())
       graph_.metadata.emplace(
@@ -184,6 +185,22 @@ class ModelImport {
     };
     for (const auto& [key, text] : fields)
       if (!text.empty()) graph_.metadata.emplace(key, text);
+  }
+
+  // The keys of outputs that are lists of maps in the source: a line that says their type, and a line for each.
+  void add_keys(const pb::Node& node) {
+    if (node.op_type() != "ZipMap" || node.domain() != "ai.onnx.ml" || node.output_size() != 1) return;
+    std::string keys;
+    for (const pb::Attribute& attribute : node.attribute()) {
+      if (attribute.name() == "classlabels_int64s") {
+        keys = "int64";
+        for (const int64_t key : attribute.ints()) keys += "\n" + std::to_string(key);
+      } else if (attribute.name() == "classlabels_strings") {
+        keys = "string";
+        for (const std::string& key : attribute.strings()) keys += "\n" + key;
+      }
+    }
+    graph_.metadata.emplace("onnx.zipmap." + node.output(0), keys);
   }
 
   Model& model_;

@@ -132,11 +132,14 @@ Values category_mapper(const SourceNode& node, Builder& build) {
 }
 
 // Maps are no type of values here.
-Values zip_map(const SourceNode&, Builder&) {
-  fail(
-      Code::kUnsupportedOperator,
-      "its result is a list of maps, which is no type here: the tensor of scores before it says the same; name that as "
-      "the output, or export without it (skl2onnx: options={'zipmap': False})");
+// A list of maps, key to score, is no type here: the tensor of scores says the same, and the model's metadata has the
+// keys ("onnx.zipmap.<output>", from which `mica.ort` makes the maps).
+Values zip_map(const SourceNode& node, Builder&) {
+  const bool keys = node.has("classlabels_int64s") != node.has("classlabels_strings");
+  if (!keys) fail(Code::kBadModel, "either `classlabels_int64s` or `classlabels_strings` is needed");
+  node.ignore("classlabels_int64s");
+  node.ignore("classlabels_strings");
+  return {node.input(0)};
 }
 Values of_map(const SourceNode&, Builder&) {
   fail(Code::kUnsupportedOperator, "its input is a map, which is no type here: give its numbers as a tensor");
