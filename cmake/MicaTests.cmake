@@ -160,6 +160,17 @@ if(TARGET mica_tools)
   endif()
 endif()
 
+# dynamic: shapes that change from run to run, beside ONNX Runtime; nothing is bound anew and no memory grows.
+if(TARGET mica_tools)
+  add_executable(steps tests/dynamic/steps.cc)
+  target_link_libraries(steps PRIVATE mica_heap mica_tools mica_flags)
+  set_target_properties(steps PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(NOT MICA_SANITIZE)  # sanitizers bring an allocator of their own
+    add_test(NAME dynamic COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+      ${tests}/dynamic/dynamic.py --steps $<TARGET_FILE:steps>)
+  endif()
+endif()
+
 # mutate: damaged model files; the whole count is for sanitizers. The libFuzzer targets need a build whose libraries
 # are instrumented for them (the preset `asan-ubsan`).
 if(TARGET mica_tools)

@@ -21,7 +21,7 @@ struct RunFlags {
   ModelFlags model;
   InputFlags input;
   std::string save, format;
-  int top = 5;
+  int top = 5, steps = 1;
   double timeout_ms = 0;
 };
 
@@ -159,14 +159,19 @@ struct Answer {
   std::vector<Output> outputs;
   std::vector<Ranked> best;
   std::vector<std::string> labels;
-  double load_ms = 0, run_ms = 0;
+  double load_ms = 0, run_ms = 0;  // of all steps together
+  mica_memory memory = MICA_INIT(mica_memory);
 };
 
 void print_json(const RunFlags& flags, const Feed& feed, const Answer& answer) {
-  const auto& [outputs, best, labels, load_ms, run_ms] = answer;
+  const auto& [outputs, best, labels, load_ms, run_ms, memory] = answer;
   Json made = {{"model", flags.model.path},
                {"load_ms", load_ms},
                {"run_ms", run_ms},
+               {"steps", flags.steps},
+               {"binds", memory.binds},
+               {"refreshes", memory.refreshes},
+               {"memory_bytes", memory.total},
                {"peak_rss_mb", static_cast<double>(tools::peak_rss_bytes()) / (1 << 20)}};
   for (const Feed::Item& item : feed.items)
     made["inputs"].push_back({{"name", item.name},
@@ -194,7 +199,7 @@ void print_json(const RunFlags& flags, const Feed& feed, const Answer& answer) {
 }
 
 void print_text(const Answer& answer) {
-  const auto& [outputs, best, labels, load_ms, run_ms] = answer;
+  const auto& [outputs, best, labels, load_ms, run_ms, memory] = answer;
   for (const Ranked& r : best) {
     const auto index = static_cast<size_t>(r.index);
     fmt::print("{}  {:.3f}\n", index < labels.size() ? labels[index] : std::to_string(index), r.score);
@@ -216,24 +221,51 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
+// `text` with the step's number for {step}.
+std::string at_step(std::string text, int step) {
+  constexpr std::string_view kMark = "{step}";
+  for (size_t at; (at = text.find(kMark)) != std::string::npos;) text.replace(at, kMark.size(), std::to_string(step));
+  return text;
+}
+
+Feed feed_of(const Model& model, const RunFlags& flags, int step) {
+  InputFlags input = flags.input;
+  for (std::string& text : input.inputs) text = at_step(text, step);
+  input.data = at_step(input.data, step);
+  return make_feed(model, input);
+}
+
+// All steps; what is saved and left is the outputs of the last, or of each where the file's name says {step}.
+void run_steps(const RunFlags& flags, const Model& model, Feed& feed, Answer& answer) {
+  Session session = take(model.session(flags.model.session_options()));
+  mica_run_options options = MICA_INIT(mica_run_options);
+  options.timeout_ns = static_cast<int64_t>(flags.timeout_ms * 1e6);
+  const bool save_each = flags.save.find("{step}") != std::string::npos;
+  for (int step = 0; step < flags.steps; ++step) {
+    if (step > 0) feed = feed_of(model, flags, step);
+    feed.set(session);
+    if (step == 0) say_recipe(feed);
+    const auto begin = Clock::now();
+    check(session.run(options));
+    answer.run_ms += milliseconds_since(begin);
+    const bool last = step + 1 == flags.steps;
+    if (!last && !save_each) continue;
+    answer.outputs = read_outputs(model, session);
+    if (!flags.save.empty()) save(at_step(flags.save, step), answer.outputs);
+  }
+  answer.memory = take(session.memory());
+}
+
 int run(const RunFlags& flags) {
   const Context context = flags.model.context();
   const auto loading = Clock::now();
   const Model model = flags.model.load(context);
-  const double load_ms = milliseconds_since(loading);
-  const Feed feed = make_feed(model, flags.input);
-  const std::vector<std::string> labels = make_labels(model.metadata("mica.labels"), flags.input.recipe);
-  Session session = take(model.session(flags.model.session_options()));
-  feed.set(session);
-  say_recipe(feed);
-  mica_run_options options = MICA_INIT(mica_run_options);
-  options.timeout_ns = static_cast<int64_t>(flags.timeout_ms * 1e6);
-  const auto begin = Clock::now();
-  check(session.run(options));
-  const double run_ms = milliseconds_since(begin);
-  Answer answer{read_outputs(model, session), {}, labels, load_ms, run_ms};
-  if (!flags.save.empty()) save(flags.save, answer.outputs);
-  const Array* scores = flags.top > 0 ? scores_of(answer.outputs, labels.size()) : nullptr;
+  Answer answer;
+  answer.load_ms = milliseconds_since(loading);
+  Feed feed = feed_of(model, flags, 0);
+  answer.labels = make_labels(model.metadata("mica.labels"), flags.input.recipe);
+  run_steps(flags, model, feed, answer);
+  const Array* scores = flags.top > 0 ? scores_of(answer.outputs, answer.labels.size()) : nullptr;
   if (scores) answer.best = best_of(*scores, flags.top);
   if (flags.format == "json")
     print_json(flags, feed, answer);
@@ -250,6 +282,9 @@ std::function<int()> add_run(CLI::App& app) {
   flags->input.add(app, true);
   app.add_option("--save", flags->save, "OUT.npz: every output under its own name (OUT.npy for a single one)");
   app.add_option("--top", flags->top, "classes to print when the output holds scores; 0: none")->capture_default_str();
+  app.add_option("--steps", flags->steps,
+                 "runs behind each other, states going on; {step} in a file's name is the number of the step, from 0")
+      ->check(CLI::PositiveNumber);
   app.add_option("--timeout-ms", flags->timeout_ms, "end the run with an error when it takes longer")
       ->check(CLI::NonNegativeNumber);
   add_format(app, flags->format, {"table", "json"});

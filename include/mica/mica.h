@@ -294,8 +294,11 @@ typedef struct mica_memory {
   size_t size;
   size_t arena;          /* bytes for intermediate results of the shapes last prepared or run */
   size_t arena_bound;    /* the most that is alive at one time: no arena can be smaller */
-  size_t total;          /* all buffers that the session holds: arena, outputs, scratch */
+  size_t total;          /* all buffers that the session holds: arena, outputs, states, scratch */
   size_t packed_weights; /* of the model: forms of weights made for this processor, shared by its sessions */
+  uint64_t binds;        /* times that a part of the model was bound: to shapes, or contents that steer shapes, not met
+                            before */
+  uint64_t refreshes;    /* times that only the numbers of bounded dimensions changed: no memory was asked for */
 } mica_memory;
 
 typedef struct mica_run_options {
@@ -338,7 +341,8 @@ MICA_API mica_error* mica_session_wait(mica_session* session);
 /* The run under way, if any, ends soon with error 4002. */
 MICA_API void mica_session_cancel(mica_session* session);
 
-/* A result: memory of the session or the caller's own, valid until the next run. Errors: 6003 before a run, 3002 for an
+/* A result: memory of the session or the caller's own, valid until the next run; that of a state also until the state
+ * is set. Errors: 6003 before a run, 3002 for an
  * output that is no tensor. */
 MICA_API mica_error* mica_session_output(const mica_session* session, size_t index, mica_tensor* tensor);
 /* Items of a sequence, or of an optional (0 or 1). */

@@ -156,7 +156,9 @@ Status memory_of(const mica_session& session, mica_memory* memory) {
   mica_memory made{};
   made.arena = runner.arena_bytes();
   made.arena_bound = runner.arena_bound();
-  made.total = runner.memory_bytes();
+  made.total = session.core->memory_bytes();
+  made.binds = runner.binds();
+  made.refreshes = runner.refreshes();
   made.packed_weights = session.model->core->packed_bytes();
   return write_struct(made, memory);
 }

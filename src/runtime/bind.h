@@ -29,6 +29,7 @@ struct BindScratch {
   Vector<bool> made, wanted;
   BoundOperandLists first, second;  // of a stage as it stands, and with dense copies
   Vector<std::pair<size_t, TensorView>> results;
+  Vector<TensorView> sizes, parts;  // of a composition
 };
 
 struct BindContext {

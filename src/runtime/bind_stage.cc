@@ -177,7 +177,9 @@ Result<bool> SegmentBinder::bind_composition(const Stage& stage, uint32_t s, con
   if (stage.epilogue.count || !types_.value(stage.outputs[0]).type.shape.fixed()) return false;
   const TensorView& whole = scope.output(0).view;
   if (is_sub_byte(whole.dtype)) return false;
-  Vector<TensorView> sizes, parts;
+  Vector<TensorView>&sizes = scratch_.sizes, &parts = scratch_.parts;
+  sizes.clear();
+  parts.clear();
   for (const BoundOperand& input : scope.inputs) {
     if (!input.present || (input.constant && !input.view.data && !input.view.empty())) return false;
     MICA_TRY_STATUS(sizes.push_back(input.view));

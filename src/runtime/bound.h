@@ -82,6 +82,7 @@ struct BoundSegment {
   Vector<BoundValue> values;  // by value index of the function; absent where the segment does not touch it
   Vector<BoundStep> steps;
   Vector<uint32_t> live_out;  // values that later segments or the caller read from frame slots
+  Vector<size_t> slot_bytes;  // of live_out, at the bounds of bounded dimensions; empty without any
   size_t arena_bytes = 0;     // and the bound that no plan can beat:
   size_t arena_bound = 0;
   size_t scratch_bytes = 0;  // per worker, the largest of all steps

@@ -21,6 +21,11 @@ const RunDef* find_built_in_run(const void* self, const OpDef& op) {
   return mica::find_run(op);
 }
 
+size_t slot_bytes_of(const BoundValue& value) {
+  if (value.object || value.dynamic) return 0;
+  return static_cast<size_t>(dense_bytes(value.view.dtype, value.view.shape()));
+}
+
 }  // namespace
 
 Status check_stop(const RunControl& control) {
@@ -224,14 +229,22 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
       if (v != kNoIndex && live_[v].present && live_[v].type.is_tensor() && frame.views[v].dtype != DType::kString &&
           frame.views[v].count() <= kMaxKnownElements)
         live_[v].constant = &frame.views[v];
-  MICA_TRY(SegmentResult result,
-           bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_));
+  Result<SegmentResult> tried =
+      bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_);
+  if (!tried.ok() && at_bounds) {  // bounds that fit no tensor together say nothing of these numbers
+    at_bounds = false;
+    MICA_TRY_STATUS(describe(frame, site, false));
+    tried = bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_);
+  }
+  MICA_TRY(const SegmentResult result, std::move(tried));
   if (result.stalled) return static_cast<BoundSegment*>(nullptr);
   ++binds_;
   result.segment->last_use = ++clock_;
   Status status = result.segment->key.assign(key_);
   if (status.ok() && at_bounds) {  // all memory that any run may need, before the first
-    status = reserve(frame, *result.segment);
+    for (uint32_t v : result.segment->live_out)
+      if (status.ok()) status = result.segment->slot_bytes.push_back(slot_bytes_of(result.segment->values[v]));
+    if (status.ok()) status = reserve(frame, *result.segment);
     if (status.ok()) status = refresh(frame, site, *result.segment);
   } else if (status.ok()) {
     status = result.segment->bounded.assign(bounded_);
@@ -270,10 +283,12 @@ Status Runner::reserve(Frame& frame, const BoundSegment& segment) {
     return buffer.ensure(bytes);
   };
   MICA_TRY_STATUS(grow(frame.arena, segment.arena_bytes));
-  for (uint32_t v : segment.live_out) {
+  for (size_t i = 0; i < segment.live_out.size(); ++i) {
+    const uint32_t v = segment.live_out[i];
     const BoundValue& value = segment.values[v];
     if (value.object || value.dynamic || frame.given[v].data) continue;
-    MICA_TRY_STATUS(grow(frame.slots[v], static_cast<size_t>(dense_bytes(value.view.dtype, value.view.shape()))));
+    const size_t least = i < segment.slot_bytes.size() ? segment.slot_bytes[i] : 0;
+    MICA_TRY_STATUS(grow(frame.slots[v], std::max(least, slot_bytes_of(value))));
   }
   const int workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
   MICA_TRY_STATUS(grow(scratch_, segment.scratch_bytes * static_cast<size_t>(workers)));

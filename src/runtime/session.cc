@@ -36,27 +36,62 @@ Status Session::begin() {
   MICA_TRY_STATUS(given_.resize(main().inputs.size()));
   MICA_TRY_STATUS(states_.resize(model_.plan().states.size()));
   MICA_TRY_STATUS(symbols_.resize(model_.plan().dims.symbols()));
-  for (size_t k = 0; k < states_.size(); ++k) {
-    const Type& type = input_type(model_.plan().states[k].input);
-    if (!type.shape.fixed()) continue;  // begins empty
-    MICA_TRY(const int64_t count, element_count(type.shape));
-    int64_t bytes = 0;
-    MICA_CHECK(checked_mul<int64_t>(count, element_bytes(type.dtype), bytes), kBadShape, "a state is too large");
-    MICA_TRY_STATUS(runner_.charge(static_cast<size_t>(bytes)));
-  }
   return reset_states();
 }
 
-Status Session::reset_states() {
-  for (size_t k = 0; k < states_.size(); ++k) {
-    const Type& type = input_type(model_.plan().states[k].input);
-    int64_t dims[kMaxRank];
-    for (int i = 0; i < type.shape.rank; ++i)
-      dims[i] = type.shape[i].is_fixed() ? type.shape[i].value() : 0;  // a growing axis begins empty
-    MICA_TRY(states_[k], OwnedTensor::make(type.dtype, {dims, static_cast<size_t>(std::max<int>(type.shape.rank, 0))}));
-    const TensorView& view = states_[k].view();
-    std::memset(view.data, 0, static_cast<size_t>(dense_bytes(view.dtype, view.shape())));
+Status Session::reserve_state(size_t k) {
+  const DimTable& dims = model_.plan().dims;
+  MICA_TRY_STATUS(bounds_.assign(symbols_));
+  for (size_t i = 0; i < bounds_.size(); ++i)
+    if (dims.symbol_info(i).kind == SymbolKind::kBounded) bounds_[i] = dims.symbol_info(i).bound;
+  const PlanState& state = model_.plan().states[k];
+  for (const Type* type : {&input_type(state.input), &output_type(state.output)}) {
+    int64_t sizes[kMaxRank];
+    bool known = type->shape.known();
+    for (int i = 0; known && i < type->shape.rank; ++i) {
+      sizes[i] = dims.evaluate(type->shape[i], bounds_);
+      known = sizes[i] >= 0 && sizes[i] < INT64_MAX;
+    }
+    if (known) MICA_TRY_STATUS(hold(k, type->dtype, {sizes, static_cast<size_t>(type->shape.rank)}));
   }
+  return {};
+}
+
+// Makes a state a tensor of these dims; its contents are lost when it grows.
+Status Session::hold(size_t k, DType dtype, std::span<const int64_t> dims) {
+  State& state = states_[k];
+  int64_t bytes = element_bytes(DType::kC128);
+  for (int64_t d : dims)
+    MICA_CHECK(d >= 0 && checked_mul<int64_t>(bytes, std::max<int64_t>(d, 1), bytes), kBadShape,
+               "a state is too large");
+  const TensorView view = dense_view(nullptr, dtype, dims);
+  const auto size = static_cast<size_t>(dense_bytes(dtype, dims));
+  if (size > state.memory.size()) {
+    MICA_TRY_STATUS(runner_.charge(size - state.memory.size()));
+    MICA_TRY_STATUS(state.memory.ensure(size));
+  }
+  state.view = view;
+  state.view.data = state.memory.data();
+  return {};
+}
+
+Status Session::reset_states() {
+  std::ranges::fill(symbols_, -1);
+  for (size_t k = 0; k < states_.size(); ++k) MICA_TRY_STATUS(begin_state(k));
+  return {};
+}
+
+// Zeros; an axis whose symbol has no number yet begins empty.
+Status Session::begin_state(size_t k) {
+  MICA_TRY_STATUS(reserve_state(k));
+  const Type& type = input_type(model_.plan().states[k].input);
+  int64_t dims[kMaxRank];
+  for (int i = 0; i < type.shape.rank; ++i)
+    dims[i] = std::max<int64_t>(model_.plan().dims.evaluate(type.shape[i], symbols_), 0);
+  MICA_TRY_STATUS(hold(k, type.dtype, {dims, static_cast<size_t>(std::max<int>(type.shape.rank, 0))}));
+  const TensorView& view = states_[k].view;
+  if (!view.empty()) std::memset(view.data, 0, static_cast<size_t>(dense_bytes(view.dtype, view.shape())));
+  states_[k].fresh = true;
   return {};
 }
 
@@ -79,8 +114,7 @@ Status Session::check_input(size_t i, const TensorView& tensor) const {
 Status Session::set_state(size_t k, const TensorView& tensor) {
   MICA_CHECK(k < states_.size(), kNotFound, "there is no state {}", k);
   MICA_TRY_STATUS(check_input(model_.plan().states[k].input, tensor));
-  MICA_TRY(states_[k], OwnedTensor::copy_of(tensor));
-  return {};
+  return copy_to_state(k, tensor);
 }
 
 Status Session::set_input(size_t i, const TensorView& tensor) {
@@ -118,19 +152,26 @@ Status Session::bind_symbols(size_t i, const TensorView& tensor) {
   return {};
 }
 
+bool Session::is_state(size_t i) const {
+  return std::ranges::any_of(model_.plan().states, [&](const PlanState& s) { return s.input == i; });
+}
+
 Status Session::check_inputs() {
+  std::ranges::fill(symbols_, -1);
+  // Twice: a dimension of several symbols tells one of them when the others are known.
+  for (int pass = 0; pass < 2; ++pass)
+    for (size_t i = 0; i < given_.size(); ++i) {
+      MICA_CHECK(given_[i] || is_state(i), kState, "input `{}` has not been set",
+                 model_.plan().name(model_.plan().inputs[i].name));
+      if (given_[i] && input_type(i).is_tensor()) MICA_TRY_STATUS(bind_symbols(i, frame_->views[main().inputs[i]]));
+    }
   for (size_t k = 0; k < states_.size(); ++k) {
     const size_t i = model_.plan().states[k].input;
     if (given_[i]) continue;
-    frame_->views[main().inputs[i]] = states_[k].view();
-    frame_->bases[kBaseFirstSlot + main().inputs[i]] = states_[k].view().data;
-  }
-  std::ranges::fill(symbols_, -1);
-  for (size_t i = 0; i < given_.size(); ++i) {
-    const bool is_state = std::ranges::any_of(model_.plan().states, [&](const PlanState& s) { return s.input == i; });
-    MICA_CHECK(given_[i] || is_state, kState, "input `{}` has not been set",
-               model_.plan().name(model_.plan().inputs[i].name));
-    if (input_type(i).is_tensor()) MICA_TRY_STATUS(bind_symbols(i, frame_->views[main().inputs[i]]));
+    if (states_[k].fresh) MICA_TRY_STATUS(begin_state(k));
+    frame_->views[main().inputs[i]] = states_[k].view;
+    frame_->bases[kBaseFirstSlot + main().inputs[i]] = states_[k].view.data;
+    MICA_TRY_STATUS(bind_symbols(i, states_[k].view));
   }
   for (size_t i = 0; i < symbols_.size(); ++i) {
     const SymbolInfo& info = model_.plan().dims.symbol_info(i);
@@ -197,18 +238,42 @@ Status Session::deliver() {
   return {};
 }
 
+// `tensor` may stand in the state's own memory.
+Status Session::copy_to_state(size_t k, const TensorView& tensor) {
+  State& state = states_[k];
+  const auto* begin = static_cast<const char*>(state.memory.data());
+  const auto* from = static_cast<const char*>(tensor.data);
+  const bool inside = begin && from >= begin && from < begin + state.memory.size();
+  OwnedTensor copy;
+  if (inside) {
+    MICA_TRY(copy, OwnedTensor::copy_of(tensor));
+  }
+  MICA_TRY_STATUS(hold(k, tensor.dtype, tensor.shape()));
+  if (!tensor.empty()) copy_elements(inside ? copy.view() : tensor, state.view);
+  state.fresh = false;
+  return {};
+}
+
 Status Session::carry_states() {
   for (size_t k = 0; k < states_.size(); ++k) {
-    const PlanState& state = model_.plan().states[k];
-    MICA_TRY(const TensorView view, output(state.output));
-    const TensorView& held = states_[k].view();
-    if (held.dtype == view.dtype && std::ranges::equal(held.shape(), view.shape())) {
-      if (!view.empty()) copy_elements(view, held);
+    const uint32_t port = model_.plan().states[k].output;
+    MICA_TRY(const TensorView view, output(port));
+    Buffer& slot = frame_->slots[main().outputs[port]];
+    if (slot.data() && view.data == slot.data() && view.contiguous()) {
+      std::swap(slot, states_[k].memory);
+      states_[k].view = view;
+      states_[k].fresh = false;
     } else {
-      MICA_TRY(states_[k], OwnedTensor::copy_of(view));
+      MICA_TRY_STATUS(copy_to_state(k, view));
     }
   }
   return {};
+}
+
+size_t Session::memory_bytes() const {
+  size_t sum = runner_.memory_bytes();
+  for (const State& state : states_) sum += state.memory.size();
+  return sum;
 }
 
 }  // namespace mica

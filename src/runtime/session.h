@@ -40,7 +40,9 @@ class Session {
   // States: an output that feeds an input of the next run. Zeros at first.
   Status reset_states();
   Status set_state(size_t k, const TensorView& tensor);  // copies
-  TensorView state(size_t k) const { return states_[k].view(); }
+  TensorView state(size_t k) const { return states_[k].view; }
+
+  size_t memory_bytes() const;  // all that the session holds for its runs
 
  private:
   Session(Model& model, const RunnerOptions& options) : model_(model), runner_(model, options) {}
@@ -49,7 +51,13 @@ class Session {
   Status check_input(size_t i, const TensorView& tensor) const;
   Status bind_symbols(size_t i, const TensorView& tensor);
   Status check_inputs();
+  bool is_state(size_t i) const;
   Status deliver();
+  // Memory for a state at the bounds of its dimensions, as far as those are known.
+  Status reserve_state(size_t k);
+  Status hold(size_t k, DType dtype, std::span<const int64_t> dims);
+  Status begin_state(size_t k);
+  Status copy_to_state(size_t k, const TensorView& tensor);
   Status carry_states();
 
   Model& model_;
@@ -57,8 +65,15 @@ class Session {
   Frame* frame_ = nullptr;
   Vector<TensorView> caller_out_;
   Vector<bool> given_;  // inputs that the caller has set
-  Vector<OwnedTensor> states_;
-  Vector<int64_t> symbols_;
+  // A state's memory and that of the output it comes from change places behind each run: what was written is read next,
+  // and nothing is copied.
+  struct State {
+    Buffer memory;
+    TensorView view;
+    bool fresh = true;  // zeros, of the size that the inputs ask for
+  };
+  Vector<State> states_;
+  Vector<int64_t> symbols_, bounds_;  // numbers of the run's symbols; the same with bounded ones at their bounds
   bool ran_ = false;
 };
 

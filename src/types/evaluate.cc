@@ -7,6 +7,22 @@
 namespace mica {
 namespace {
 
+// Room for n elements: few stand here, so that binding a shape again asks for no memory.
+template <class T>
+class Room {
+ public:
+  Result<std::span<T>> take(size_t n) {
+    if (n <= kFew) return std::span<T>(few_, n);
+    MICA_TRY_STATUS(many_.resize(n));
+    return std::span<T>(many_.data(), n);
+  }
+
+ private:
+  static constexpr size_t kFew = 8;
+  T few_[kFew];
+  Vector<T> many_;
+};
+
 // Runs a reference on known operands. Results live in the inference's memory, scratch until the run is over.
 class KnownRun final : public RunScope {
  public:
@@ -18,8 +34,8 @@ class KnownRun final : public RunScope {
   // Operands and results; `as`: the element type of every output, or kNone for those inferred.
   Status prepare(DType as) {
     const size_t in = scope_.inputs.size(), out = scope_.outputs.size();
-    MICA_TRY_STATUS(in_.resize(in));
-    MICA_TRY_STATUS(out_.resize(out));
+    MICA_TRY(in_, in_room_.take(in));
+    MICA_TRY(out_, out_room_.take(out));
     inputs = in_;
     outputs = out_;
     attributes_blob = scope_.attributes_blob;
@@ -100,7 +116,8 @@ class KnownRun final : public RunScope {
 
   InferScope& scope_;
   int64_t room_;
-  Vector<RunValue> in_, out_;
+  Room<RunValue> in_room_, out_room_;
+  std::span<RunValue> in_, out_;
   Vector<void*> scratch_;
 };
 
@@ -331,8 +348,9 @@ Status evaluate_with_values(const OpDef& op, InferScope& scope, const EvaluateOp
 }  // namespace
 
 Status evaluate(const OpDef& op, InferScope& scope, const EvaluateOptions& options) {
-  Vector<InferValue> inputs;
-  MICA_TRY_STATUS(inputs.append(scope.inputs));
+  Room<InferValue> room;
+  MICA_TRY(const std::span<InferValue> inputs, room.take(scope.inputs.size()));
+  std::ranges::copy(scope.inputs, inputs.begin());
   for (InferValue& value : inputs) MICA_TRY_STATUS(known_values(value, scope));
   const std::span<const InferValue> given = std::exchange(scope.inputs, std::span<const InferValue>(inputs));
   scope.definition = &op;

@@ -97,15 +97,48 @@ TEST(Bounded, GrowingState) {
 end
 )"));
   Session& session = machinery.session();
+  size_t memory = 0;
   for (int i = 1; i <= 16; ++i) {
     const OwnedTensor x = support::floats({1, 2}, {static_cast<float>(i), 0});
     ASSERT_TRUE(session.set_input(0, x.view()).ok());
     ASSERT_TRUE(session.run().ok());
+    if (i == 1) memory = session.memory_bytes();
+    EXPECT_EQ(session.memory_bytes(), memory) << i;
+    EXPECT_EQ(session.state(0).data, session.output(0)->data);  // they change places: nothing is copied
     const TensorView s = *session.output(1);
     ASSERT_EQ(s.dim(0), i);
     for (int k = 0; k < i; ++k) EXPECT_EQ(Elements(s).number(2 * k), -(k + 1));
   }
   EXPECT_EQ(session.runner().binds(), 1u);
+}
+
+// A state whose size the other inputs say begins with as many zeros; one that is set from its own memory keeps its
+// numbers.
+TEST(Bounded, AStateBeginsAsTheInputsSay) {
+  Machinery machinery(support::compiled(R"(graph "sum"
+  symbol N input
+  input %x: f32[N,2] "x"
+  input %h: f32[N,2] "h"
+  %n = add(%h, %x)
+  output %n "n"
+  state "n" "h"
+end
+)"));
+  Session& session = machinery.session();
+  for (int64_t rows : {3, 1, 5}) {
+    ASSERT_TRUE(session.reset_states().ok());
+    const OwnedTensor x = support::filled(session.input_type(0), rows, 3);
+    ASSERT_TRUE(session.set_input(0, x.view()).ok());
+    for (int step = 1; step <= 3; ++step) {
+      ASSERT_TRUE(session.run().ok());
+      const TensorView n = *session.output(0);
+      ASSERT_EQ(n.dim(0), rows);
+      EXPECT_NEAR(Elements(n).number(0), step * Elements(x.view()).number(0), 1e-6) << step;
+    }
+    ASSERT_TRUE(session.set_state(0, session.state(0)).ok());
+    ASSERT_TRUE(session.run().ok());
+    EXPECT_NEAR(Elements(*session.output(0)).number(0), 4 * Elements(x.view()).number(0), 1e-6);
+  }
 }
 
 }  // namespace
