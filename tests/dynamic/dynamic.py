@@ -71,9 +71,8 @@ def cases(folder, models):
 
 def judge(program, case):
     session = machinery.reference_session(case["model"])
-    states = case.get("states", {})
-    want = machinery.reference(session, case["feeds"], states)
-    got, records = machinery.run_steps(program, case["model"], session, case["feeds"], case["bounds"], states)
+    want = machinery.reference(session, case["feeds"], case.get("states", {}))
+    got, records = machinery.run_steps(program, case, session)
     trouble = machinery.wrong(got, want) or machinery.grown(records, case["warm"], case["binds"], case["asks"])
     last = records[-1]
     figures = f"{len(records)} runs, {last['binds']} binds, {last['held'] / 1024:.0f} KiB held, "

@@ -65,23 +65,23 @@ def read_answers(path, outputs, count):
     return answers
 
 
-def run_steps(program, model, session, feeds, bounds=(), states=()):
-    """Mica's answers and a record for each step. `bounds`: DIM=N; `states`: output by input."""
+def run_steps(program, case, session):
+    """Mica's answers and a record for each step. In `case`: model, feeds, bounds (DIM=N), states (output by input)."""
     kinds = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(bool)": np.bool_}
     with tempfile.TemporaryDirectory() as folder:
         positions = {port.name: i for i, port in enumerate(session.get_inputs())}
-        write_sequence(f"{folder}/sequence", positions, feeds)
-        command = [str(program), str(model), f"{folder}/sequence", f"{folder}/answers"]
-        for bound in bounds:
+        write_sequence(f"{folder}/sequence", positions, case["feeds"])
+        command = [str(program), str(case["model"]), f"{folder}/sequence", f"{folder}/answers"]
+        for bound in case["bounds"]:
             command += ["--bound", bound]
-        for port, output in dict(states).items():
+        for port, output in case.get("states", {}).items():
             command += ["--state", f"{output}={port}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         if done.returncode != 0:
             raise RuntimeError(" ".join(done.stderr.split())[:600])
         outputs = [(port.name, kinds[port.type]) for port in session.get_outputs()]
         records = [json.loads(line) for line in done.stdout.splitlines()]
-        return read_answers(f"{folder}/answers", outputs, len(feeds)), records
+        return read_answers(f"{folder}/answers", outputs, len(case["feeds"])), records
 
 
 def wrong(got, want):
