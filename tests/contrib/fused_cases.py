@@ -13,6 +13,9 @@ ACTIVATIONS = (
     ("HardSigmoid", [0.3, 0.4]),
 )
 
+# What only products are fused with.
+MORE_ACTIVATIONS = (("Elu", [0.7]), ("Softplus", None), ("Softsign", None), ("ThresholdedRelu", [0.3]))
+
 
 def conv_attributes(c, kernel):
     return dict(
@@ -44,11 +47,12 @@ def fused_conv(c):
     c.output("y")
 
 
-@generator("FusedGemm", 10)
+@generator("FusedGemm", 24)
 def fused_gemm(c):
     a, b = c.pick(0, 1), c.pick(0, 1)
-    name, parameters = c.pick(*ACTIVATIONS)
-    extra = dict(zip(("activation_alpha", "activation_beta"), parameters or []))
+    name, parameters = c.pick(*ACTIVATIONS, *MORE_ACTIVATIONS, ("Selu", [1.5, 1.25]))
+    places = ("activation_alpha", "activation_gamma" if name == "Selu" else "activation_beta")
+    extra = dict(zip(places, parameters or []))
     inputs = [c.input("a", c.floats(*((7, 5) if a else (5, 7)))), c.either("b", c.floats(*((3, 7) if b else (7, 3))))]
     if c.pick(0, 1):
         inputs.append(c.either("c", c.floats(*c.pick((3,), (5, 3), (5, 1), (1,)))))

@@ -14,6 +14,7 @@ MICA_DECLARE_OP(concat);
 MICA_DECLARE_OP(conv);
 MICA_DECLARE_OP(dequantize_linear);
 MICA_DECLARE_OP(dynamic_quantize_linear);
+MICA_DECLARE_OP(elu);
 MICA_DECLARE_OP(gemm);
 MICA_DECLARE_OP(global_average_pool);
 MICA_DECLARE_OP(hard_sigmoid);
@@ -24,9 +25,13 @@ MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(quantize_linear);
 MICA_DECLARE_OP(reduce);
 MICA_DECLARE_OP(relu);
+MICA_DECLARE_OP(selu);
 MICA_DECLARE_OP(sigmoid);
 MICA_DECLARE_OP(softmax);
+MICA_DECLARE_OP(softplus);
+MICA_DECLARE_OP(softsign);
 MICA_DECLARE_OP(tanh);
+MICA_DECLARE_OP(thresholded_relu);
 MICA_DECLARE_OP(transpose);
 MICA_DECLARE_OP(where);
 
@@ -165,6 +170,11 @@ Value* activate(Builder& build, Value* x, const std::string& name, const std::ve
   if (name == "Relu") return build.one(op_relu, {x});
   if (name == "Sigmoid") return build.one(op_sigmoid, {x});
   if (name == "Tanh") return build.one(op_tanh, {x});
+  if (name == "Softplus") return build.one(op_softplus, {x});
+  if (name == "Softsign") return build.one(op_softsign, {x});
+  if (name == "Elu") return apply(build, op_elu, "alpha=" + at(0, 1), {x});
+  if (name == "Selu") return apply(build, op_selu, "alpha=" + at(0, 1.67326319f) + ", beta=" + at(1, 1.05070102f), {x});
+  if (name == "ThresholdedRelu") return apply(build, op_thresholded_relu, "alpha=" + at(0, 1), {x});
   if (name == "LeakyRelu") return apply(build, op_leaky_relu, "alpha=" + at(0, 0.01f), {x});
   if (name == "Clip") return apply(build, op_clip, "alpha=" + at(0, -kMost) + ", beta=" + at(1, kMost), {x});
   if (name == "HardSigmoid")
