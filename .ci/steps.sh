@@ -25,6 +25,7 @@ step() {
   ( set -euo pipefail; "$@" ) </dev/null 2>&1 | tee "$logs/$name.log"
   code=${PIPESTATUS[0]}
   set -e
+  # A step need not print such a line: then grep fails.
   line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$logs/$name.log" | tail -n 1 || true)
   if [ -n "$line" ]; then
     read -r passed failed skipped < <(sed 's/[^0-9]\+/ /g' <<<"$line")
@@ -129,6 +130,7 @@ python_package() {
   export PATH=$PWD/$place/bin:$PATH CC=cc CXX=c++ SKBUILD_BUILD_DIR=build-python PIP_DISABLE_PIP_VERSION_CHECK=1
   readme 'pip install .'
   pip install -q pytest mypy onnx==1.23.2 ml_dtypes onnxruntime
+  # Failing tests are counted from the summary below.
   python -m pytest -q -p no:cacheprovider tests/python | tee $log || true
   tail -n 1 $log | awk '{
     for (i = 2; i <= NF; i++) {

@@ -32,12 +32,17 @@ class FileSink final : public Sink {
   std::vector<std::byte> held_;
 };
 
+// The writer that calls it is the runtime's: no exception passes through that.
 class BytesSink final : public Sink {
  public:
   std::vector<std::byte> bytes;
   Status write(Bytes part) override {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-    return {};
+    try {
+      bytes.insert(bytes.end(), part.begin(), part.end());
+      return {};
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
   }
 };
 

@@ -7,17 +7,23 @@
 namespace mica {
 namespace {
 
-// Memory that lives as long as one inference.
+// Memory that lives as long as one inference. The runtime's code asks for it: nothing is thrown.
 class Blocks {
  public:
+  Blocks() = default;
+  Blocks(const Blocks&) = delete;
+  ~Blocks() {
+    for (void* block : blocks_) deallocate(block);
+  }
   void* allocate(size_t bytes) {
     void* block = mica::allocate(bytes, kCacheLine);
-    if (block) blocks_.emplace_back(block, mica::deallocate);
-    return block;
+    if (!block || blocks_.push_back(block).ok()) return block;
+    deallocate(block);
+    return nullptr;
   }
 
  private:
-  std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
+  Vector<void*> blocks_;
 };
 
 InferValue knowledge(const Value* value) {
@@ -150,6 +156,8 @@ class NodeScope final : public InferScope {
       regions_[static_cast<size_t>(region)] = trials_.back().get();
     } catch (const Failure& failure) {
       return failure.error->copy();
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
     }
     return {};
   }

@@ -90,7 +90,7 @@ Result<void*> ReferenceRun::allocate(size_t bytes) {
 Result<StringRef> ReferenceRun::keep(std::string_view text) {
   auto* bytes = static_cast<char*>(runner_.text_.take(text.size()));
   if (!bytes) return out_of_memory();
-  std::memcpy(bytes, text.data(), text.size());
+  std::copy(text.begin(), text.end(), bytes);  // an empty text may be at no address
   return StringRef{bytes, static_cast<int64_t>(text.size())};
 }
 

@@ -112,7 +112,10 @@ Dim DimTable::symbol(std::string_view name, SymbolKind kind) {
   const int64_t index = static_cast<int64_t>(symbols_.size());
   const Dim d = intern(Op::kSymbol, std::span(&index, 1));
   if (Status s = symbols_.push_back(info); !s.ok()) return fail(std::move(s));
-  if (Status s = symbol_dims_.push_back(d); !s.ok()) return fail(std::move(s));
+  if (Status s = symbol_dims_.push_back(d); !s.ok()) {
+    symbols_.pop_back();  // both lists or none
+    return fail(std::move(s));
+  }
   return d;
 }
 

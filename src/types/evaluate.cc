@@ -185,10 +185,14 @@ bool can_run(const OpDef& op, const InferScope& scope, int64_t max_elements) {
   return true;
 }
 
+// Contents that cannot be computed stay unknown; where memory ran out, another try would know them, and one model must
+// not give two plans.
+Status only_memory(Status status) { return status.error().code() == Code::kOutOfMemory ? std::move(status) : Status(); }
+
 Status run_constants(const OpDef& op, InferScope& scope, int64_t max_elements) {
   KnownRun run(scope, max_elements);
   MICA_TRY_STATUS(run.prepare(DType::kNone));
-  if (!op.reference(run).ok()) return {};
+  if (Status status = op.reference(run); !status.ok()) return only_memory(std::move(status));
   for (size_t i = 0; i < scope.outputs.size(); ++i)
     if (run.outputs[i].present && !run.outputs[i].tensor.data) return {};
   for (size_t i = 0; i < scope.outputs.size(); ++i) {
@@ -243,7 +247,7 @@ Status move_values(const OpDef& op, InferScope& scope) {
       return {};
     }
   }
-  if (!op.reference(run).ok()) return {};
+  if (Status status = op.reference(run); !status.ok()) return only_memory(std::move(status));
   for (size_t i = 0; i < scope.outputs.size(); ++i) {
     if (!scope.outputs[i].present) continue;
     const TensorView& view = run.outputs[i].tensor;

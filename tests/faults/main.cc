@@ -1,4 +1,4 @@
-// faults [--points N] [MODEL.onnx...]: what a program meets when the system fails it.
+// faults [--points N] [--only NAME] [MODEL.onnx...]: what a program meets when the system fails it.
 //
 // Memory: every model is loaded and run once for each request for memory on the way, which fails (alone, and with all
 // behind it): each time the answer is right or the error is MICA5001, and nothing stays held. At most N requests a
@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 
+#include "base/hash.h"
 #include "convert/convert.h"
 #include "convert/write.h"
 #include "faults.h"
@@ -102,6 +103,26 @@ Answer use_model(const std::string& path) {
   return answer;
 }
 
+// Without what the result holds: an error's number, or the digest of the file.
+Answer convert_model(const fuzz::Seed& seed, const std::string& folder, const ImportOptions& import) {
+  const auto code_of_error = [](Error error) { return Answer{static_cast<int>(error.code())}; };
+  try {
+    ConvertReport report;
+    Source source;
+    source.bytes = std::as_bytes(std::span(seed.bytes.data(), seed.bytes.size()));
+    source.folder = folder;
+    ConvertOptions options;
+    options.import = import;
+    Result<Lowered> lowered = convert(source, options, report);
+    if (!lowered.ok()) return code_of_error(lowered.take_error());
+    Result<std::vector<std::byte>> written = mica_bytes(lowered->plan);
+    if (!written.ok()) return code_of_error(written.take_error());
+    return {0, crc32c(*written)};
+  } catch (const std::bad_alloc&) {  // of this function's own texts
+    return {static_cast<int>(Code::kOutOfMemory)};
+  }
+}
+
 bool write_model(const fuzz::Seed& seed, const std::string& folder, const std::string& path) {
   ConvertReport report;
   Source source;
@@ -164,6 +185,19 @@ void check_memory(const fuzz::Seed& seed, const std::string& folder, long points
   all.refused += tally.refused;
 }
 
+void check_convert(const fuzz::Seed& seed, const std::string& folder, long points) {
+  const ImportOptions import = fuzz::import_options(seed.bytes);
+  const auto use = [&] { return convert_model(seed, folder, import); };
+  (void)use();
+  const Answer right = use();
+  Tally tally;
+  const bool good = !right.code && survives(use, right, {points}, tally) && survives(use, right, {points, true}, tally);
+  verdict(good, "converting: " + seed.name + ", " + std::to_string(tally.tried) + " failing requests, " +
+                    std::to_string(tally.refused) + " of them refused the model");
+  all.tried += tally.tried;
+  all.refused += tally.refused;
+}
+
 }  // namespace
 
 void verdict(bool good, const std::string& what) {
@@ -174,18 +208,25 @@ void verdict(bool good, const std::string& what) {
 
 int main_of(int argc, char** argv) {
   long points = 5000;
+  std::string only;
   std::vector<fuzz::Seed> seeds;
   const TempFolder own("mica-faults");
   const std::string& folder = own.path();
   for (int i = 1; i < argc; ++i)
     if (!std::strcmp(argv[i], "--points") && i + 1 < argc)
       points = std::atol(argv[++i]);
+    else if (!std::strcmp(argv[i], "--only") && i + 1 < argc)
+      only = argv[++i];
     else
       seeds.push_back({argv[i], read_text(argv[i])});
   for (fuzz::Seed& seed : fuzz::made_models()) seeds.push_back(std::move(seed));
   for (fuzz::Seed& seed : fuzz::rare_models(folder)) seeds.push_back(std::move(seed));
   check_files(folder, seeds[0].bytes);
-  for (const fuzz::Seed& seed : seeds) check_memory(seed, folder, points);
+  for (const fuzz::Seed& seed : seeds) {
+    if (!only.empty() && seed.name != only) continue;
+    check_memory(seed, folder, points);
+    check_convert(seed, folder, points);
+  }
   std::printf("figure failing_requests %ld\nfigure refused %ld\n", all.tried, all.refused);
   std::printf("%ld passed, %ld failed, %ld skipped\n", counts.passed, counts.failed, counts.skipped);
   return counts.failed ? 1 : 0;

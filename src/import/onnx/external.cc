@@ -48,6 +48,7 @@ std::shared_ptr<const MappedFile> ExternalFiles::open(const std::string& locatio
   std::error_code code;
   const fs::path folder = fs::canonical(folder_, code);
   const fs::path path = code ? fs::path() : fs::canonical(folder / location, code);
+  if (code == std::errc::not_enough_memory) throw std::bad_alloc();
   if (code) fail(Code::kIo, "external data `{}`: {}", location, code.message());
   if (!is_below(path, folder)) fail(Code::kBadModel, "external data at `{}` lies outside the model's folder", location);
   if (!fs::is_regular_file(path, code)) fail(Code::kBadModel, "external data at `{}` is no regular file", location);

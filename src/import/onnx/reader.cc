@@ -1,5 +1,6 @@
 #include "import/onnx/reader.h"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -59,19 +60,19 @@ class Checker {
   int64_t count_ = 0;
 };
 
-std::unique_ptr<pb::Model> parse(Bytes bytes) {
+void parse(Bytes bytes, Model& to) {
   if (bytes.size() > kMaxModelBytes)
     fail(Code::kLimit, "the model has {} bytes: at most {} are supported, keep weights in external data", bytes.size(),
          kMaxModelBytes);
-  auto model = std::make_unique<pb::Model>();
+  to.arena = std::make_unique<google::protobuf::Arena>();
+  to.proto = google::protobuf::Arena::CreateMessage<pb::Model>(to.arena.get());
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(kMaxMessageDepth);
-  if (!model->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
+  if (!to.proto->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
     throw Failure(
         error(Code::kBadModel, "the bytes are no ONNX model, or it is cut short").hinting("is the download complete?"));
-  if (!model->has_graph()) fail(Code::kBadModel, "the bytes are no ONNX model: there is no graph");
-  return model;
+  if (!to.proto->has_graph()) fail(Code::kBadModel, "the bytes are no ONNX model: there is no graph");
 }
 
 }  // namespace
@@ -92,11 +93,11 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<pb::OperatorSet>& li
 Model read_model(const Source& source) {
   Model model;
   if (source.bytes.data()) {
-    model.proto = parse(source.bytes);
+    parse(source.bytes, model);
     model.folder = source.folder;
   } else {
     const MappedFile file = value_or_throw(MappedFile::open(source.path));
-    model.proto = parse(file.bytes());
+    parse(file.bytes(), model);
     model.folder = folder_of(source.path);
   }
   Checker checker;

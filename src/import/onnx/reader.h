@@ -26,7 +26,9 @@ struct FunctionKey {
 };
 
 struct Model {
-  std::unique_ptr<pb::Model> proto;  // tensors' contents are moved out of it as they are imported
+  // The message and all below it: what stands in an arena is freed also where memory ran out half way.
+  std::unique_ptr<google::protobuf::Arena> arena;
+  pb::Model* proto = nullptr;  // tensors' contents are moved out of it as they are imported
   Opsets opsets;
   std::map<FunctionKey, pb::Function*> functions;
   std::string folder;  // for external data; empty: none may be read

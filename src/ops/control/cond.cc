@@ -20,6 +20,7 @@ Status infer(InferScope& scope) {
     Status status = scope.infer_region(r, captures, results[r]);
     sound[r] = status.ok();
     if (sound[r]) continue;
+    if (status.error().code() == Code::kOutOfMemory) return status;
     trouble = std::move(status);
     static_cast<void>(scope.dims().take_status());  // arithmetic that failed inside of it
   }

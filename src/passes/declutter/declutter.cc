@@ -113,8 +113,11 @@ std::vector<RuleInfo> all_rules() {
 
 RuleCounts declutter(Graph& graph, const DeclutterOptions& options) {
   Counter counter;
-  check(graph, "import", options);
-  declutter_graph(graph, options, counter);
+  FoldBudget left = options.fold;
+  DeclutterOptions counted = options;
+  counted.fold_left = &left;
+  check(graph, "import", counted);
+  declutter_graph(graph, counted, counter);
   return counter.by_name();
 }
 

@@ -7,11 +7,19 @@
 
 namespace mica {
 
+// What constant folding may take over a whole conversion, with all rounds and regions. The file grows by its bytes;
+// the references, which compute in double precision, do some hundred million operations in a second.
+struct FoldBudget {
+  int64_t bytes = int64_t{256} << 20;  // of results
+  int64_t flops = int64_t{1} << 30;    // of what has more arithmetic than results
+};
+
 struct DeclutterOptions {
   std::set<std::string, std::less<>> off;  // names of rules that must not fire
   bool verify = true;                      // run the verifier behind each table
   bool without_kernels = false;            // also make operators that this build computes by their reference only
-  int64_t max_fold_bytes = 256 << 20;      // results of constant folding, in all
+  FoldBudget fold;
+  FoldBudget* fold_left = nullptr;  // what is left of it; `declutter` sets it
 };
 
 using RuleCounts = std::vector<std::pair<std::string, int64_t>>;  // in the order of the tables

@@ -40,19 +40,30 @@ class FoldScope final : public InferScope {
   }
   int regions() const override { return 0; }
   void* allocate(size_t bytes) override {
-    blocks_.push_back(mica::allocate(bytes, kCacheLine));
-    return blocks_.back();
+    void* block = mica::allocate(bytes, kCacheLine);
+    if (!block || blocks_.push_back(block).ok()) return block;
+    deallocate(block);
+    return nullptr;
   }
   ~FoldScope() {
     for (void* block : blocks_) deallocate(block);
   }
 
  private:
-  std::vector<void*> blocks_;
+  Vector<void*> blocks_;
 };
 
+// Operations that one application of a node takes beyond one per element of its results.
+int64_t flops_of(const Node& node) {
+  if (!node.op->flops) return 0;
+  std::vector<Type> in, out;
+  for (const Value* v : node.inputs) in.push_back(v ? v->type : Type());
+  for (const Value* v : node.outputs) out.push_back(v ? v->type : Type());
+  return node.op->flops({in, out, node.attributes_blob.data()});
+}
+
 // Results too large for inference to keep: computed once here, within the budget.
-bool fold_large(Graph& graph, Readers& readers, const Node& node, int64_t& budget) {
+bool fold_large(Graph& graph, Readers& readers, const Node& node, FoldBudget& budget) {
   std::vector<InferValue> in(node.inputs.size()), out(node.outputs.size());
   int64_t bytes = 0;
   for (size_t i = 0; i < in.size(); ++i)
@@ -67,29 +78,33 @@ bool fold_large(Graph& graph, Readers& readers, const Node& node, int64_t& budge
     if (!v->type.is_tensor() || !v->type.shape.fixed()) return false;
     out[i].present = true;
     const Result<int64_t> count = element_count(v->type.shape);
-    if (!count.ok() || *count > budget) return false;
+    if (!count.ok() || *count > budget.bytes) return false;
     bytes += row_bytes(v->type.dtype, *count);
   }
-  if (bytes > budget) return false;
+  if (bytes > budget.bytes) return false;
+  const int64_t flops = flops_of(node);
+  if (flops < 0 || flops > budget.flops) return false;
   FoldScope scope;
   scope.inputs = in;
   scope.outputs = out;
   scope.attributes_blob = node.attributes_blob.data();
   scope.table = graph.dims.get();
-  if (!evaluate(*node.op, scope, {.max_elements = budget}).ok()) return false;
+  if (!evaluate(*node.op, scope, {.max_elements = budget.bytes}).ok()) return false;
   for (size_t i = 0; i < out.size(); ++i)
     if (node.outputs[i] && !out[i].constant) return false;
   for (size_t i = 0; i < out.size(); ++i)
     if (node.outputs[i])
       make_constant(graph, readers, node.outputs[i],
                     Constant::own(value_or_throw(OwnedTensor::copy_of(*out[i].constant))));
-  budget -= bytes;
+  budget.bytes -= bytes;
+  budget.flops -= flops;
   return true;
 }
 
 int64_t fold_constants(Graph& graph, const DeclutterOptions& options) {
   Readers readers(graph);
-  int64_t budget = options.max_fold_bytes, folded = 0;
+  FoldBudget& budget = *options.fold_left;
+  int64_t folded = 0;
   for (const auto& node : graph.nodes) {
     if (std::ranges::all_of(node->outputs, [&](const Value* v) { return !v || readers.count(v) == 0; })) continue;
     if (fold_known(*node) && !node->op->random) {

@@ -1,0 +1,59 @@
+#include "passes/declutter/simplify.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+
+namespace mica {
+namespace {
+
+size_t nodes_left(const char* text, FoldBudget budget) {
+  Graph graph = graph_from_text(text);
+  DeclutterOptions options;
+  options.fold = budget;
+  declutter(graph, options);
+  return graph.nodes.size();
+}
+
+// Results of 4096 numbers, which inference leaves to folding: two of them, 16 KiB each.
+constexpr const char* kTwoTiles = R"(graph "g"
+  input %x: f32[64,64] "x"
+  constant %a: f32[1,4] = {1, 2, 3, 4}
+  constant %b: f32[1,4] = {4, 3, 2, 1}
+  constant %times: i64[2] = {64, 16}
+  %c = tile(%a, %times)
+  %d = tile(%b, %times)
+  %e = mul(%x, %c)
+  %y = sub(%e, %d)
+  output %y "y"
+end
+)";
+
+TEST(FoldBudget, BytesAreCountedOverAllNodes) {
+  EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = 2 * 64 * 64 * 4}), 2u);
+  EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = 2 * 64 * 64 * 4 - 1}), 3u);
+  EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = 0}), 4u);
+}
+
+// 2 · 64 · 64 · 4 operations.
+TEST(FoldBudget, ArithmeticIsLimited) {
+  constexpr const char* kText = R"(graph "g"
+  input %x: f32[64,64] "x"
+  constant %times: i64[2] = {64, 1}
+  constant %a: f32[1,4] = {1, 2, 3, 4}
+  constant %turn: i64[2] = {1, 64}
+  constant %b: f32[4,1] = {4, 3, 2, 1}
+  %c = tile(%a, %times)
+  %d = tile(%b, %turn)
+  %e = matmul(%c, %d)
+  %y = mul(%x, %e)
+  output %y "y"
+end
+)";
+  EXPECT_EQ(nodes_left(kText, {}), 1u);
+  EXPECT_EQ(nodes_left(kText, {.flops = 2 * 64 * 64 * 4}), 1u);
+  EXPECT_EQ(nodes_left(kText, {.flops = 2 * 64 * 64 * 4 - 1}), 2u);
+}
+
+}  // namespace
+}  // namespace mica
