@@ -113,6 +113,13 @@ endif()
 # peer_table: the statistics and the protocol of bench/peers.
 add_test(NAME peer_table COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
   ${CMAKE_CURRENT_SOURCE_DIR}/tests/peer_table)
+# kernel_gates: single layers against the machine's ceilings. For a machine without other work: the label keeps it out
+# of ./test.
+if(TARGET mica AND NOT MICA_SANITIZE)
+  add_test(NAME kernel_gates COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels/gates.py --mica $<TARGET_FILE:mica>)
+  set_tests_properties(kernel_gates PROPERTIES LABELS perf RUN_SERIAL ON TIMEOUT 1800)
+endif()
 # perf_gate: what tools/perf_gate tells from noise.
 if(Python3_FOUND)
   add_test(NAME perf_gate COMMAND ${Python3_EXECUTABLE} ${tests}/perf_gate)

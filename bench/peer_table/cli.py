@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from peer_table import convert, install, machine, report, rounds, sampling
+from peer_table import convert, install, machine, record, report, rounds, sampling
 from peer_table.adapters import FILES, TITLES
 from peer_table.nets import NAMES
 from peer_table.protocol import Worker
@@ -36,6 +36,7 @@ def arguments():
     add("--nets", default=str(CACHE / "nets"), help="the networks; made when missing")
     add("--models", metavar="FOLDER",
         help="also real ONNX models: FOLDER/NAME/*.onnx with ref/ref.json")
+    add("--record", action="store_true", help="keep the ratios in bench/record")
     add("--prepare", action="store_true", help="install, make and convert only")
     return parser.parse_args()
 
@@ -117,7 +118,6 @@ def one_figure(args, case, bar, scratch):
             check = rounds.check_answers
             check(seat, references, scratch)
     pace = rounds.Pace(clock=args.clock, **(rounds.QUICK if args.quick else {}))
-    peak = machine.peak_gflops(Path(args.build) / "mica", ROOT / "examples/digits/digits.onnx", threads)
     try:
         rounds.play(seats, pace, lambda k, share: bar.show(f"{net} {threads}T: round {k}", share))
         made = rounds.summary(seats, pace)
@@ -125,8 +125,7 @@ def one_figure(args, case, bar, scratch):
         for seat in seats:
             if seat.worker:
                 seat.worker.close()
-    made["peak_gflops"] = max(peak, machine.peak_gflops(Path(args.build) / "mica",
-                                                        ROOT / "examples/digits/digits.onnx", threads))
+    made["peak_gflops"] = machine.peak_gflops(Path(args.build) / "mica", ROOT / "examples/digits/digits.onnx", threads)
     if files.get("mica"):
         Path(files["mica"]).unlink(missing_ok=True)
     return made
@@ -203,4 +202,7 @@ def main():
         made["nets"][name] = {"flops": None, "threads": {}, "missed": "the network was not made"}
     report.write(made, Path(args.out))
     print(report.text(made))
+    if args.record:
+        seen = [one["peers"]["mica"]["notes"] for _, _, one, _ in report.rows(made) if one]
+        print("kept in", record.keep(made, HERE.parent / "record", next(filter(None, seen), "unknown")))
     return 0 if report.missed_count(made) == 0 else 1

@@ -1,5 +1,5 @@
-"""Tests of bench/peers: statistics, the rules by which a figure counts, and the protocol with planted peers. Needs
-numpy. The last line is `N passed, N failed`."""
+"""Tests of bench/peers: statistics, the rules by which a figure counts, the protocol with planted peers, the record.
+Needs numpy. The last line is `N passed, N failed`."""
 import math
 import sys
 import tempfile
@@ -8,9 +8,10 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parents[1] / "bench"))
+sys.path += [str(HERE.parents[1] / "bench"), str(HERE.parents[1] / "bench" / "kernels")]
 
 import numpy as np  # noqa: E402
+import test_record as records  # noqa: E402
 from peer_table import figures, report, rounds, sampling  # noqa: E402
 from peer_table.protocol import PeerFailed, Worker  # noqa: E402
 
@@ -178,7 +179,7 @@ def test_words_of_samples():
 
 def main():
     passed = failed = 0
-    for name, test in list(globals().items()):
+    for name, test in [*globals().items(), *vars(records).items()]:
         if not name.startswith("test_"):
             continue
         try:
