@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -65,8 +66,19 @@ class Layer:
     bytes: int
 
 
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`")
+
+
+def _plain(shape: tuple[int | str | None, ...] | None) -> tuple[int | str | None, ...] | None:
+    """Expressions of lengths, with the quotes taken from those that are one name."""
+    if shape is None:
+        return None
+    names = (_QUOTED.fullmatch(axis) if isinstance(axis, str) else None for axis in shape)
+    return tuple(name[1].replace("``", "`") if name else axis for name, axis in zip(names, shape))
+
+
 def _ports(core: _mica.Model, kind: int) -> tuple[Port, ...]:
-    return tuple(Port(name, kind_, shape, NAMES[code], code) for name, kind_, code, shape in core.ports(kind))
+    return tuple(Port(name, type_, _plain(shape), NAMES[code], code) for name, type_, code, shape in core.ports(kind))
 
 
 class _Signature:

@@ -167,3 +167,19 @@ def test_a_type_that_needs_ml_dtypes_says_so(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
     with pytest.raises(mica.Error, match="pip install ml_dtypes"):
         model(x)
+
+
+def test_names_that_are_no_text_become_escapes():
+    node = helper.make_node("Neg", ["x_name"], ["y_name"], name="o_name")
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n_name"]) for name in ("x_name", "y_name")]
+    model = helper.make_model(helper.make_graph([node], "same", ports[:1], ports[1:]))
+    model.producer_name, model.doc_string = "p_name", "d_name"
+    loaded = mica.load(model.SerializeToString().replace(b"_name", b"_\xffame"), threads=1)
+    assert loaded.inputs[0].name == "x_\\xffame" and loaded.inputs[0].shape == ("n_\\xffame",)
+    assert loaded.metadata["producer"] == "p_\\xffame" and loaded.metadata["onnx.description"] == "d_\\xffame"
+    x = np.ones(2, np.float32)
+    np.testing.assert_array_equal(loaded(x)["y_\\xffame"], -x)
+    assert [layer.name for layer in loaded.profile(x)] == ["o_\\xffame"] and mica.inspect(loaded, "plan")
+    with pytest.raises(mica.Error) as caught:
+        loaded(x.astype(np.float64))
+    assert "x_\\xffame" in str(caught.value)

@@ -28,6 +28,12 @@ print([(i.name, i.type, i.shape) for i in session.get_inputs()])
 y, s = session.run(None, feed)
 print(y.tolist(), y.dtype, s.shape, int(s), session.run(["s"], feed)[0] == s)
 session = session_of(
+    [helper.make_node("Concat", ["past", "x"], ["present"], axis=1)],
+    [value("past", TensorProto.FLOAT, ["batch size", "past + 1"]), value("x", TensorProto.FLOAT, ["batch size", 2])],
+    [value("present", TensorProto.FLOAT, ["batch size", "past + 3"])],
+)
+print([i.shape for i in session.get_inputs()], session.get_outputs()[0].shape[0])
+session = session_of(
     [helper.make_node("SplitToSequence", ["x"], ["parts"], axis=0, keepdims=1)],
     [value("x", TensorProto.FLOAT, [3, 2])],
     [helper.make_tensor_sequence_value_info("parts", TensorProto.FLOAT, None)],
