@@ -66,7 +66,6 @@ def architectures():
             lambda m: m.WaveRNN([2, 4], 16, 8, 1, 16, 16, 5, 8, 8, 8),
         ),
         model("tacotron2", spoken, tacotron),
-        model("hdemucs", wave(8192, 2), lambda m: m.HDemucs(["a", "b"], channels=8, nfft=512, depth=4)),
         model(
             "wav2vec2",
             lambda t: {"x": t.randn(1, 1600)},
