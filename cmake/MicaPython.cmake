@@ -11,7 +11,7 @@ find_package(nanobind CONFIG REQUIRED)
 
 file(GLOB python_sources CONFIGURE_DEPENDS python/src/*.cc)
 nanobind_add_module(_mica NB_STATIC FREE_THREADED STABLE_ABI NB_SUPPRESS_WARNINGS ${python_sources})
-target_link_libraries(_mica PRIVATE mica_tools mica_flags)
+target_link_libraries(_mica PRIVATE mica_tools mica_modules mica_flags)
 # Nothing of the libraries inside is visible: another module of the process may bring its own copies.
 target_link_options(_mica PRIVATE -Wl,--exclude-libs,ALL)
 if(SKBUILD)

@@ -90,7 +90,8 @@ if(TARGET mica_tools)
   add_executable(onnx_suite ${onnx_suite_sources})
   protobuf_generate(TARGET onnx_suite LANGUAGE cpp PROTOS ${CMAKE_CURRENT_SOURCE_DIR}/tests/onnx_suite/data.proto
     IMPORT_DIRS ${tests} ${CMAKE_CURRENT_SOURCE_DIR}/src PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}/generated)
-  target_link_libraries(onnx_suite PRIVATE mica_tools mica_protos mica_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
+  target_link_libraries(onnx_suite PRIVATE mica_tools mica_modules
+    mica_protos mica_flags CLI11::CLI11 nlohmann_json::nlohmann_json)
   target_include_directories(onnx_suite PRIVATE ${CMAKE_BINARY_DIR}/generated/tests ${CMAKE_BINARY_DIR}/generated/src)
   set_target_properties(onnx_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME onnx_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/onnx_suite/suite.sh $<TARGET_FILE:onnx_suite>)

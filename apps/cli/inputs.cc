@@ -1,4 +1,5 @@
 #include "inputs.h"
+#include "modules/modules.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -227,6 +228,7 @@ Context ModelFlags::context() const {
   options.log_most = MICA_LOG_WARNING;
   Context context = take(Context::create(options));
   for (const std::string& library : operators) add_operators(context, library);
+  check(mica_add_modules(context.get()));
   return context;
 }
 

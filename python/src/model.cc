@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "modules/modules.h"
 #include "objects.h"
 
 namespace mica::python {
@@ -16,6 +17,7 @@ PyContext make_context(int threads, const std::string& isa) {
   check(mica_context_create(&options, &context));
   PyContext made;
   made.handle.reset(context);
+  check(mica_add_modules(context));
   return made;
 }
 

@@ -5,8 +5,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "api/handles.h"
 #include "base/threads.h"
 #include "convert/convert.h"
+#include "modules/modules.h"
 #include "runtime/session.h"
 
 namespace mica::suite {
@@ -21,15 +23,23 @@ std::string text_of(const Error& error) {
 }
 
 struct Loaded {
+  mica_context* modules = nullptr;  // holds the operators of the modules
   Context context;
   Threads threads;
   std::shared_ptr<const void> keep;
   Model* model = nullptr;
   Session* session = nullptr;
   explicit Loaded(Threads t) : threads(std::move(t)) {}
+  void add_modules() {
+    mica_context_options options = MICA_INIT(mica_context_options);
+    options.threads = 1;
+    if (mica_context_create(&options, &modules) || mica_add_modules(modules)) fail(Code::kInternal, "no modules");
+    for (const auto& custom : modules->core.operators) ok_or_throw(context.operators.push_back(custom));
+  }
   ~Loaded() {
     Session::destroy(session);
     if (model) model->drop();
+    mica_context_free(modules);
   }
 };
 
@@ -134,7 +144,9 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
     Loaded loaded(value_or_throw(Threads::create({.threads = options.threads})));
     loaded.context.machine = value_or_throw(describe_machine({.isa = options.isa, .threads = options.threads}));
     loaded.context.threads = &loaded.threads;
+    loaded.add_modules();
     ConvertOptions convert_options;
+    for (const CustomOperator* custom : loaded.context.operators) convert_options.import.operators.push_back(custom);
     ConvertReport report;
     report.watch = [&](std::string_view stage, const Graph& graph) {
       if (stage == "import") result.op = first_op(graph);

@@ -38,6 +38,19 @@ Values simplified(const SourceNode& node, Builder& build) {
   return build.add(op_rms_norm, a, node.inputs, 1);
 }
 
+// RMSNormalization of the standard: the result has the scale's type, the sum is taken in that of `stash_type` where the
+// operand has another.
+Values rms_norm(const SourceNode& node, Builder& build) {
+  LayerNorm a{.axis = node.integer("axis", -1), .epsilon = node.number("epsilon", 1e-5f)};
+  a.statistics = source_dtype(node.format, node.integer("stash_type", 1));
+  if (!is_float(a.statistics)) fail(Code::kBadAttribute, "attribute `stash_type` is no floating-point type");
+  Value *x = node.input(0), *scale = node.input(1);
+  const DType dtype = scale->type.dtype;
+  if (x->type.dtype == dtype) return build.add(op_rms_norm, a, node.inputs, 1);
+  Value* normal = build.one(op_rms_norm, a, {cast(build, x, a.statistics), cast(build, scale, a.statistics)});
+  return {cast(build, normal, dtype)};
+}
+
 // Inputs x, skip, scale, [bias of the result,] bias of the sum; output 3 is the sum. Its statistics, the outputs 1 and
 // 2, are the training's.
 template <bool simplified>
@@ -137,6 +150,7 @@ constexpr std::string_view kDomain = "com.microsoft";
 }  // namespace
 
 MICA_SPELLINGS(contrib_norm, {Format::kOnnx, "", "LayerNormalization", 1, 16, layer_norm},
+               {Format::kOnnx, "", "RMSNormalization", 23, kLatest, rms_norm},
                {Format::kOnnx, "", "SimplifiedLayerNormalization", 1, kLatest, simplified},
                {Format::kOnnx, kDomain, "LayerNormalization", 1, kLatest, layer_norm},
                {Format::kOnnx, kDomain, "SimplifiedLayerNormalization", 1, kLatest, simplified},

@@ -3,7 +3,6 @@
 
 namespace mica {
 MICA_DECLARE_OP(equal);
-MICA_DECLARE_OP(identity);
 MICA_DECLARE_OP(is_nan);
 MICA_DECLARE_OP(label_encoder);
 MICA_DECLARE_OP(matmul);
@@ -131,7 +130,6 @@ Values category_mapper(const SourceNode& node, Builder& build) {
                     {node.input(0), from_text ? texts : numbers, from_text ? numbers : texts, otherwise})};
 }
 
-// Maps are no type of values here.
 // A list of maps, key to score, is no type here: the tensor of scores says the same, and the model's metadata has the
 // keys ("onnx.zipmap.<output>", from which `mica.ort` makes the maps).
 Values zip_map(const SourceNode& node, Builder&) {

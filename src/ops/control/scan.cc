@@ -160,8 +160,7 @@ Status store_batch(RunScope& scope, Sequence& s, int64_t b, int64_t batches, int
     MICA_TRY_STATUS(allocate_output(scope, output, shape, DimTable()));
     static constexpr char kZeros[16] = {};
     const TensorView to = take(scope.out(output), 0, b);
-    MICA_CHECK(!is_sub_byte(to.dtype) && to.dtype != DType::kString, kBadType, "a batched scan gives {}",
-               name_of(to.dtype));
+    MICA_CHECK(!is_sub_byte(to.dtype), kBadType, "a batched scan gives {}", name_of(to.dtype));
     fill_elements(to, kZeros);
     if (!list) {
       copy_elements(one, to);

@@ -8,6 +8,9 @@ namespace {
 Status infer(InferScope& scope) {
   const Shape& in = scope.shape(0);
   MICA_TRY_STATUS(require_rank(scope, 0, 3, 3));
+  const NumberKind kind = kind_of(scope.dtype(0));
+  MICA_CHECK(kind != NumberKind::kString && kind != NumberKind::kComplex, kBadType, "col2im adds numbers, not {}",
+             name_of(scope.dtype(0)));
   MICA_TRY(const Shape image, shape_operand(scope, 1, "image"));
   MICA_TRY(const Shape block, shape_operand(scope, 2, "block"));
   if (!in.known() || !image.known()) {

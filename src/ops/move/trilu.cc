@@ -14,7 +14,6 @@ Status infer(InferScope& scope) {
 
 Status reference(RunScope& scope) {
   MICA_CHECK(scope.in(0).rank >= 2, kBadRank, "trilu needs matrices, not rank {}", scope.in(0).rank);
-  MICA_CHECK(scope.in(0).dtype != DType::kString, kBadType, "trilu of strings");
   int64_t k = 0;
   if (scope.has(1)) {
     MICA_TRY(k, read_int(scope.in(1), "k"));
@@ -41,7 +40,7 @@ Status reference(RunScope& scope) {
 }  // namespace
 
 MICA_OP(trilu) = {.name = "trilu",
-                  .doc = "The triangle above (or below) and on diagonal k of each matrix; zero elsewhere",
+                  .doc = "The triangle above (or below) and on diagonal k of each matrix; zero (no text) elsewhere",
                   .inputs = {1, 2},
                   .attributes = attr_class<Trilu>(),
                   .infer = infer,

@@ -17,7 +17,6 @@ MICA_DECLARE_OP(layer_norm);
 MICA_DECLARE_OP(lp_norm);
 MICA_DECLARE_OP(lrn);
 MICA_DECLARE_OP(mean_variance_norm);
-MICA_DECLARE_OP(rms_norm);
 
 namespace {
 
@@ -63,10 +62,6 @@ Values layer_norm(const SourceNode& node, Builder& build) {
   const int outputs = node.wants(2) ? 3 : node.wants(1) ? 2 : 1;
   return hide_unwanted(node, build.add(op_layer_norm, row_attributes(node), node.inputs, outputs));
 }
-Values rms_norm(const SourceNode& node, Builder& build) {
-  return build.add(op_rms_norm, row_attributes(node), node.inputs, 1);
-}
-
 template <bool per_group>
 Values group_norm(const SourceNode& node, Builder& build) {
   node.ignore("stash_type");
@@ -88,7 +83,6 @@ MICA_SPELLINGS(norm, {Format::kOnnx, "", "BatchNormalization", 1, kLatest, batch
                {Format::kOnnx, "", "LRN", 1, kLatest, direct<op_lrn>},
                {Format::kOnnx, "", "LayerNormalization", 17, kLatest, layer_norm},
                {Format::kOnnx, "", "LpNormalization", 1, kLatest, direct<op_lp_norm>},
-               {Format::kOnnx, "", "MeanVarianceNormalization", 9, kLatest, mean_variance_norm},
-               {Format::kOnnx, "", "RMSNormalization", 23, kLatest, rms_norm});
+               {Format::kOnnx, "", "MeanVarianceNormalization", 9, kLatest, mean_variance_norm});
 
 }  // namespace mica

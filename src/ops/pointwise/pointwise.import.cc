@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ir/spelling.h"
+#include "ops/pointwise/cast.h"
 #include "ops/pointwise/pointwise_op.h"
 
 namespace mica {
@@ -14,6 +15,7 @@ MICA_DECLARE_OP(asin);
 MICA_DECLARE_OP(asinh);
 MICA_DECLARE_OP(atan);
 MICA_DECLARE_OP(atanh);
+MICA_DECLARE_OP(cast);
 MICA_DECLARE_OP(ceil);
 MICA_DECLARE_OP(celu);
 MICA_DECLARE_OP(clip);
@@ -99,8 +101,20 @@ Values swiglu(const SourceNode& node, Builder& build) {
   Value* gate = build.one(op_silu, UnaryParameters{.alpha = node.number("alpha", 1)}, {node.input(0)});
   return build.add(op_mul, {gate, node.input(1)}, 1);
 }
+// Integers are computed as numbers of double precision and truncated.
+template <class Make>
+Values of_any_number(const SourceNode& node, Builder& build, Make make) {
+  Value* x = node.input(0);
+  const DType dtype = x->type.dtype;
+  if (!is_integer(dtype)) return {make(x)};
+  return {build.one(op_cast, Cast{.to = dtype}, {make(build.one(op_cast, Cast{.to = DType::kF64}, {x}))})};
+}
 Values shrink(const SourceNode& node, Builder& build) {
-  return parametric(node, build, op_shrink, {"lambd", 0.5f, "bias", 0});
+  const UnaryParameters parameters{.alpha = node.number("lambd", 0.5f), .beta = node.number("bias", 0)};
+  return of_any_number(node, build, [&](Value* x) { return build.one(op_shrink, parameters, {x}); });
+}
+Values erf(const SourceNode& node, Builder& build) {
+  return of_any_number(node, build, [&](Value* x) { return build.one(op_erf, {x}); });
 }
 
 Values gelu(const SourceNode& node, Builder& build) {
@@ -174,7 +188,7 @@ MICA_SPELLINGS(
     {Format::kOnnx, "", "Ceil", 1, kLatest, plain<op_ceil>}, {Format::kOnnx, "", "Celu", 12, kLatest, celu},
     {Format::kOnnx, "", "Clip", 1, 10, clip_by_attributes}, {Format::kOnnx, "", "Clip", 11, kLatest, clip},
     {Format::kOnnx, "", "Cos", 7, kLatest, plain<op_cos>}, {Format::kOnnx, "", "Cosh", 9, kLatest, plain<op_cosh>},
-    {Format::kOnnx, "", "Elu", 1, kLatest, elu}, {Format::kOnnx, "", "Erf", 9, kLatest, plain<op_erf>},
+    {Format::kOnnx, "", "Elu", 1, kLatest, elu}, {Format::kOnnx, "", "Erf", 9, kLatest, erf},
     {Format::kOnnx, "", "Exp", 1, kLatest, plain<op_exp>}, {Format::kOnnx, "", "Floor", 1, kLatest, plain<op_floor>},
     {Format::kOnnx, "", "Gelu", 20, kLatest, gelu}, {Format::kOnnx, "", "HardSigmoid", 1, kLatest, hard_sigmoid},
     {Format::kOnnx, "", "HardSwish", 14, kLatest, plain<op_hard_swish>},

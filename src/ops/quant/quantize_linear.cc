@@ -57,7 +57,8 @@ Status reference(RunScope& scope) {
   const TensorView &x = scope.in(0), &scale_view = scope.in(1);
   MICA_TRY_STATUS(scope.allocate_output(0, x.shape()));
   if (x.empty()) return {};
-  const DType dtype = scope.out(0).dtype, precision = a.precision == DType::kNone ? scale_view.dtype : a.precision;
+  const DType by_scale = is_float(scale_view.dtype) ? scale_view.dtype : DType::kF32;
+  const DType dtype = scope.out(0).dtype, precision = a.precision == DType::kNone ? by_scale : a.precision;
   const quant::ScaleIndex scale_index(x, scale_view, {a.axis, a.block});
   const Elements in(x), scales(scale_view), zeros(scope.has(2) ? scope.in(2) : scale_view), out(scope.out(0));
   const Range range = is_integer(dtype) ? range_of(dtype) : Range{};

@@ -16,7 +16,7 @@ namespace quant {
 // Checks scales and zero points against x. Errors: kBadShape, kBadAttribute.
 inline Status infer_scales(const InferScope& scope, const QuantizeAxis& q, int zero_point) {
   MICA_TRY_STATUS(require_tensor(scope, 0));
-  MICA_TRY_STATUS(require_float(scope, 1));
+  if (scope.dtype(1) != DType::kI32) MICA_TRY_STATUS(require_float(scope, 1));
   const Shape &x = scope.shape(0), &scales = scope.shape(1);
   MICA_CHECK(q.block >= 0, kBadAttribute, "`block` is {}", q.block);
   if (scope.has(zero_point)) {
