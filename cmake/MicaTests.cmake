@@ -216,3 +216,9 @@ if(TARGET mica_tools AND NOT MICA_SANITIZE)
   set_target_properties(faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME faults COMMAND faults ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx)
 endif()
+
+# The table of operators and their versions in the documents is what the code says.
+if(TARGET mica AND NOT MICA_EXTRA_OPS)
+  add_test(NAME operators_document COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/documents/operators.sh $<TARGET_FILE:mica>
+    ${CMAKE_CURRENT_SOURCE_DIR}/docs/operators.md)
+endif()
