@@ -187,6 +187,8 @@ void ModelFlags::add(CLI::App& app, bool with_running) {
   app.add_flag("--exact", exact, "the same bits on every instruction set with fused multiply-add");
   app.add_flag("--low-memory", low_memory, "no second, larger form of weights");
   app.add_flag("--reference", reference, "plain loops instead of kernels");
+  app.add_option("--row-chains", row_chains, "run stages as one, by rows: auto (where it is faster), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
 tools::ConvertOptions ModelFlags::convert_options() const {
@@ -216,6 +218,7 @@ mica_session_options ModelFlags::session_options() const {
   options.exact = exact;
   options.low_memory = low_memory;
   options.reference = reference;
+  options.row_chains = row_chains == "always" ? 1 : row_chains == "never" ? -1 : 0;
   return options;
 }
 

@@ -288,6 +288,9 @@ typedef struct mica_session_options {
                const mica_stage_event* event); /* behind each stage; another number than 0 ends the run as cancelled */
   void* stage_user;
   int stage_outputs; /* show the stages' results to `stage` */
+  /* Stages that make their results row by row may run as one, in less memory and to the same bits: 0 where it is
+   * faster, 1 wherever it can be, -1 never. With `stage_outputs` they never do. */
+  int row_chains;
 } mica_session_options;
 
 typedef struct mica_memory {

@@ -70,6 +70,9 @@ Result<mica_session*> make_session(mica_model* model, const mica_session_options
   runner.exact = options.exact != 0;
   runner.low_memory = options.low_memory != 0;
   runner.reference_only = options.reference != 0;
+  runner.row_chains = options.row_chains < 0   ? RowChainMode::kNever
+                      : options.row_chains > 0 ? RowChainMode::kAlways
+                                               : RowChainMode::kChoose;
   void* place = allocate(sizeof(mica_session), alignof(mica_session));
   if (!place) return out_of_memory();
   auto* session = new (place) mica_session();
@@ -90,7 +93,7 @@ Result<mica_session*> make_session(mica_model* model, const mica_session_options
   session->stage = options.stage;
   session->stage_user = options.stage_user;
   session->stage_outputs = options.stage_outputs != 0;
-  if (options.stage) session->core->runner().set_stage_callback(on_stage, session);
+  if (options.stage) session->core->runner().set_stage_callback(on_stage, session, options.stage_outputs);
   return session;
 }
 

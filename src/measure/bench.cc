@@ -30,7 +30,7 @@ Result<int64_t> timed_run(Session& session) {
 struct Recorder {
   struct Entry {
     LayerTime layer;
-    uint32_t stage = 0;
+    uint32_t stage = 0, first_stage = 0;
     std::vector<int64_t> times;
   };
   std::vector<Entry> entries;  // a stage comes once in a run, in the same order in each
@@ -40,8 +40,10 @@ struct Recorder {
   static bool on_stage(void* user, const StageEvent& event) {
     auto& self = *static_cast<Recorder*>(user);
     if (self.next == self.entries.size()) {
-      self.entries.push_back(
-          {{std::string(event.name), std::string(event.op), std::string(event.kernel)}, event.stage, {}});
+      self.entries.push_back({{std::string(event.name), std::string(event.op), std::string(event.kernel)},
+                              event.stage,
+                              event.first_stage,
+                              {}});
       self.entries.back().layer.begin_ns = event.begin_ns - self.begin;
     }
     Entry& entry = self.entries[self.next++];
@@ -63,12 +65,12 @@ std::vector<Type> types_of_inputs(Session& session) {
 Status add_costs(Session& session, std::vector<LayerTime>& layers, const std::vector<Recorder::Entry>& entries) {
   MICA_TRY(const std::vector<StageCost> costs, stage_costs(session.model().plan(), types_of_inputs(session)));
   for (size_t i = 0; i < layers.size(); ++i) {
-    const uint32_t stage = entries[i].stage;
-    if (stage >= costs.size()) continue;
-    layers[i].flops = costs[stage].flops;
-    layers[i].bytes = costs[stage].bytes;
-    layers[i].constant_bytes = costs[stage].constant_bytes;
-    layers[i].bytes_product = costs[stage].bytes_product;
+    for (uint32_t stage = entries[i].first_stage; stage <= entries[i].stage && stage < costs.size(); ++stage) {
+      layers[i].flops += costs[stage].flops;
+      layers[i].bytes += costs[stage].bytes;
+      layers[i].constant_bytes += costs[stage].constant_bytes;
+      layers[i].bytes_product = costs[stage].bytes_product;
+    }
   }
   return {};
 }
@@ -93,7 +95,7 @@ void fill_statistics(const std::vector<int64_t>& times, BenchResult& result) {
 Result<std::vector<LayerTime>> profile(Session& session, int64_t runs) {
   MICA_TRY_STATUS(session.run());
   Recorder recorder;
-  session.runner().set_stage_callback(Recorder::on_stage, &recorder);
+  session.runner().set_stage_callback(Recorder::on_stage, &recorder, false);
   Status status;
   for (int64_t i = 0; i < runs && status.ok(); ++i) {
     recorder.next = 0;

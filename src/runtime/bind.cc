@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/binder.h"
+#include "runtime/bind_rows.h"
 
 namespace mica {
 
@@ -11,15 +11,64 @@ Result<bool> SegmentBinder::run() {
   MICA_TRY(bool moved, infer());
   if (!moved) return false;
   MICA_TRY_STATUS(find_live_out());
-  MICA_TRY_STATUS(place_values(function_, types_,
-                               {segment_.first_stage, segment_.end_stage, segment_.live_out, context_.views,
-                                context_.in_place, context_.compose},
-                               placement_));
-  for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s)
-    if (!placement_.skipped[s - segment_.first_stage]) MICA_TRY_STATUS(bind_stage(s));
+  MICA_TRY_STATUS(find_chains());
+  for (;;) {
+    MICA_TRY_STATUS(place());
+    MICA_TRY(const bool bound, bind_stages());
+    if (bound) break;
+  }
   MICA_TRY_STATUS(copy_known_outputs());
   MICA_TRY_STATUS(lay_out());
   return fill_values();
+}
+
+Status SegmentBinder::find_chains() {
+  scratch_.chains.clear();
+  if (context_.reference_only || context_.row_chains == RowChainMode::kNever) return {};
+  MICA_TRY_STATUS(RowFinder(*this).describe(scratch_.row_stages));
+  return choose_row_chains(scratch_.row_stages,
+                           {static_cast<int64_t>(context_.machine->l2), context_.workers, context_.row_chains},
+                           scratch_.chains);
+}
+
+Status SegmentBinder::place() {
+  return place_values(function_, types_,
+                      {segment_.first_stage, segment_.end_stage, segment_.live_out, context_.views, context_.in_place,
+                       context_.compose, scratch_.chains},
+                      placement_);
+}
+
+// False when a chain cannot be bound after all: it is taken out, and values are to be placed anew.
+Result<bool> SegmentBinder::bind_stages() {
+  segment_.steps.clear();
+  temporaries_.clear();
+  Vector<RowChain>& chains = scratch_.chains;
+  size_t next = 0;
+  for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s) {
+    const uint32_t i = s - segment_.first_stage;
+    if (next < chains.size() && chains[next].first == i) {
+      MICA_TRY(const bool bound, RowBinder(*this, scratch_.row_stages, chains[next]).run());
+      if (!bound) {
+        std::copy(chains.begin() + next + 1, chains.end(), chains.begin() + next);
+        chains.pop_back();
+        return false;
+      }
+      s = segment_.first_stage + chains[next++].last;
+    } else if (!placement_.skipped[i]) {
+      MICA_TRY_STATUS(bind_stage(s));
+    }
+  }
+  return true;
+}
+
+TensorView SegmentBinder::ordered_view(uint32_t v) const {
+  const Type& type = types_.value(v).type;
+  TensorView view;
+  view.dtype = type.dtype;
+  view.rank = type.shape.rank;
+  for (int i = 0; i < view.rank; ++i) view.dims[static_cast<size_t>(i)] = type.shape[i].value();
+  set_order(view, function_.values[v].channels_last);
+  return view;
 }
 
 // A copy that lives as long as the segment: the memory that the contents were read from may not.

@@ -30,16 +30,20 @@ struct BindScratch {
   BoundOperandLists first, second;  // of a stage as it stands, and with dense copies
   Vector<std::pair<size_t, TensorView>> results;
   Vector<TensorView> sizes, parts;  // of a composition
+  Vector<RowStage> row_stages;
+  Vector<RowChain> chains;
 };
 
 struct BindContext {
   const Plan* plan = nullptr;
   const Machine* machine = nullptr;
   PackCache* packs = nullptr;
+  int workers = 1;  // threads that may take tasks of a step
   bool exact = false;
   bool low_memory = false;
   bool reference_only = false;  // no hooks: what `compare` holds kernels against
   bool views = true, in_place = true, compose = true;
+  RowChainMode row_chains = RowChainMode::kChoose;
   // The hook of an operator; operators handed to a Context come before built-in ones.
   const RunDef* (*find_run)(const void* self, const OpDef& op) = nullptr;
   const void* self = nullptr;

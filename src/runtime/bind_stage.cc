@@ -49,7 +49,7 @@ Status SegmentBinder::add_step(uint32_t s, const StepSpec& spec, std::span<const
   step.tasks = spec.tasks;
   step.work = spec.work;
   step.scratch_bytes = round_up(spec.scratch_bytes, kCacheLine);
-  step.stage = s;
+  step.stage = step.first_stage = s;
   step.name = spec.name;
   MICA_TRY(Place * places, take<Place>(operands.size()));
   std::copy(operands.begin(), operands.end(), places);
@@ -76,6 +76,12 @@ Status SegmentBinder::gather_operands(const Stage& stage, StageScope& scope) {
   };
   for (uint32_t v : stage.inputs) MICA_TRY_STATUS(add(v));
   for (uint32_t v : stage.outputs) MICA_TRY_STATUS(add(v));
+  describe_stage(stage, scope);
+  return {};
+}
+
+// All but the operands.
+void SegmentBinder::describe_stage(const Stage& stage, StageScope& scope) const {
   scope.input_count = stage.inputs.size();
   scope.inputs = {scope.bound.data(), scope.input_count};
   scope.outputs = {scope.bound.data() + scope.input_count, stage.outputs.size()};
@@ -85,7 +91,6 @@ Status SegmentBinder::gather_operands(const Stage& stage, StageScope& scope) {
   scope.machine = context_.machine;
   scope.exact = context_.exact;
   scope.low_memory = context_.low_memory;
-  return {};
 }
 
 Result<bool> SegmentBinder::try_hook(const Stage& stage, uint32_t s, StageScope& scope) {
@@ -129,7 +134,7 @@ bool wants_channels_last(const Stage& stage, const StageScope& scope, size_t i) 
 
 // Kernels that do not take an operand's order or pitch may take a dense copy of it.
 Result<bool> SegmentBinder::retry_dense(const Stage& stage, uint32_t s, const StageScope& first) {
-  StageScope scope(*this, stage, s, scratch_.second);
+  WholeScope scope(*this, stage, s, scratch_.second);
   MICA_TRY_STATUS(gather_operands(stage, scope));
   bool any = false;
   auto& results = scratch_.results;  // outputs to be copied back
@@ -201,7 +206,7 @@ Result<bool> SegmentBinder::bind_composition(const Stage& stage, uint32_t s, con
 
 Status SegmentBinder::bind_stage(uint32_t s) {
   const Stage& stage = function_.stages[s];
-  StageScope scope(*this, stage, s, scratch_.first);
+  WholeScope scope(*this, stage, s, scratch_.first);
   MICA_TRY_STATUS(gather_operands(stage, scope));
   if (stage.op->compose && !context_.reference_only) {
     MICA_TRY(bool composed, bind_composition(stage, s, scope));

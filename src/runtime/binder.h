@@ -14,9 +14,11 @@ inline constexpr uint32_t kTemporary = 0x80000000u;
 inline constexpr uint32_t kBlockPlace = 0x40000000u;  // likewise blocks
 
 class SegmentBinder;
+class RowFinder;
+class RowBinder;
 
 // What one stage's hook sees.
-class StageScope final : public BindScope {
+class StageScope : public BindScope {
  public:
   StageScope(SegmentBinder& owner, const Stage& stage, uint32_t index, BoundOperandLists& lists)
       : bound(lists.bound), places(lists.places), owner_(owner), stage_(stage), index_(index) {
@@ -32,10 +34,18 @@ class StageScope final : public BindScope {
   Vector<Place>& places;        // the same order, then temporaries
   size_t input_count = 0;
 
+ protected:
+  ~StageScope() = default;
+
  private:
   SegmentBinder& owner_;
   const Stage& stage_;
   uint32_t index_;
+};
+
+class WholeScope final : public StageScope {
+ public:
+  using StageScope::StageScope;
 };
 
 class SegmentBinder {
@@ -58,12 +68,20 @@ class SegmentBinder {
 
  private:
   friend class StageScope;
+  friend class RowFinder;
+  friend class RowBinder;
   Result<bool> infer();
   // A copy that lives as long as the segment: the memory that the contents were read from may not.
   Result<const TensorView*> own_contents(const TensorView& contents);
   Status find_live_out();
+  Status find_chains();
+  Status place();
+  Result<bool> bind_stages();
   Status bind_stage(uint32_t s);
+  // A view of value v in the order that the plan chose for it.
+  TensorView ordered_view(uint32_t v) const;
   Status gather_operands(const Stage& stage, StageScope& scope);
+  void describe_stage(const Stage& stage, StageScope& scope) const;
   Result<bool> try_hook(const Stage& stage, uint32_t s, StageScope& scope);
   Result<bool> retry_dense(const Stage& stage, uint32_t s, const StageScope& first);
   Result<bool> bind_composition(const Stage& stage, uint32_t s, const StageScope& scope);

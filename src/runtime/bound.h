@@ -41,7 +41,7 @@ struct BoundStep {
   size_t scratch_bytes = 0;
   const Place* operands = nullptr;
   uint32_t operand_count = 0;
-  uint32_t stage = 0;
+  uint32_t stage = 0, first_stage = 0;  // the last and the first of those that it computes
   std::string_view name;
 };
 

@@ -36,6 +36,17 @@ class Placer {
  private:
   using Kind = Placed::Kind;
   Placed& at(uint32_t v) { return out_.values[v]; }
+  // The chain that stage s is in, or null.
+  const RowChain* chain_of(uint32_t s) const {
+    for (const RowChain& chain : options_.chains)
+      if (s - options_.first_stage >= chain.first && s - options_.first_stage <= chain.last) return &chain;
+    return nullptr;
+  }
+  // The stage with which stage s runs.
+  uint32_t time_of(uint32_t s) const {
+    const RowChain* chain = chain_of(s);
+    return chain ? options_.first_stage + chain->last : s;
+  }
   bool skipped(uint32_t s) const { return out_.skipped[s - options_.first_stage]; }
 
   Status prepare() {
@@ -57,7 +68,7 @@ class Placer {
       if (skipped(s)) continue;
       for (uint32_t v : stage.inputs)
         if (v != kNoIndex) {
-          last_use_[v] = s;
+          last_use_[v] = time_of(s);
           ++uses_[v];
         }
     }
@@ -186,6 +197,12 @@ class Placer {
   Status place_stage(uint32_t s) {
     const Stage& stage = function_.stages[s];
     if (skipped(s)) return {};
+    const uint32_t time = time_of(s);
+    if (time != s) {  // its result stands in a window of rows
+      for (uint32_t v : stage.inputs)
+        if (v != kNoIndex) touch(v, time);
+      return {};
+    }
     bool all_views = stage.op->view != nullptr && stage.epilogue.count == 0 && options_.views;
     for (uint32_t k = 0; k < stage.outputs.size(); ++k) {
       const uint32_t v = stage.outputs[k];
@@ -213,7 +230,7 @@ class Placer {
         place_in_slot(v);
         continue;
       }
-      if (k == 0 && options_.in_place && try_in_place(stage, s, v)) continue;
+      if (k == 0 && options_.in_place && !chain_of(s) && try_in_place(stage, s, v)) continue;
       MICA_TRY_STATUS(own_block(v, s, false));
     }
     if (all_views) out_.skipped[s - options_.first_stage] = true;

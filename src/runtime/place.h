@@ -5,6 +5,7 @@
 // operands.
 #pragma once
 #include "runtime/infer.h"
+#include "runtime/row_chains.h"
 
 namespace mica {
 
@@ -31,6 +32,8 @@ struct PlaceOptions {
   uint32_t first_stage, end_stage;
   std::span<const uint32_t> live_out;                  // values that need a frame slot
   bool views = true, in_place = true, compose = true;  // each can be switched off, for tests
+  // Stages (from first_stage) that run as one, at the place of the last: what the others make gets no place here.
+  std::span<const RowChain> chains = {};
 };
 
 struct Placement {

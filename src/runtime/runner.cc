@@ -107,6 +107,7 @@ Status Runner::make_key(const Frame& frame, const Site& site, Vector<int64_t>& k
   const PlanFunction& plan = whole.functions[site.function];
   key.clear();
   bounded_.clear();
+  MICA_TRY_STATUS(key.push_back(stage_values_));  // bound otherwise
   for (uint32_t v : site.live_in) {
     if (!plan.values[v].type.is_tensor()) continue;
     const Shape& planned = plan.values[v].type.shape;
@@ -161,12 +162,14 @@ BindContext Runner::bind_context() const {
   context.plan = &model_.plan();
   context.machine = &model_.context().machine;
   context.packs = &model_;
+  context.workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
   context.exact = options_.exact;
   context.low_memory = options_.low_memory;
   context.reference_only = options_.reference_only;
   context.views = options_.views;
   context.in_place = options_.in_place;
   context.compose = options_.compose;
+  context.row_chains = stage_values_ ? RowChainMode::kNever : options_.row_chains;
   context.find_run = find_built_in_run;
   context.self = &model_.context();
   return context;
@@ -402,7 +405,8 @@ Status Runner::report(Frame& frame, const BoundSegment& segment, const BoundStep
     names[n++] = plan.name(plan.functions[frame.function].values[v].name);
   }
   const StageEvent event{
-      plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, now_ns(), step.stage};
+      plan.name(stage.name), stage.op->name, step.name, {views, n}, {names, n}, begin_ns, now_ns(), step.stage,
+      step.first_stage};
   if (!stage_fn_(stage_user_, event)) return error(Code::kCancelled, "the stage callback stopped the run");
   return {};
 }

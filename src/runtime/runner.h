@@ -21,7 +21,8 @@ struct StageEvent {
   std::span<const TensorView> outputs;
   std::span<const std::string_view> output_names;
   int64_t begin_ns, end_ns;
-  uint32_t stage = 0;  // of the main function
+  // Of the main function: the stage, and the first of those that ran as one with it.
+  uint32_t stage = 0, first_stage = 0;
 };
 using StageFn = bool (*)(void* user, const StageEvent& event);  // false stops the run as cancelled
 
@@ -30,6 +31,7 @@ struct RunnerOptions {
   int cached_segments = 32;      // per place in a function
   bool exact = false, low_memory = false, reference_only = false;
   bool views = true, in_place = true, compose = true;
+  RowChainMode row_chains = RowChainMode::kChoose;
   const char* isa = nullptr;
 };
 
@@ -45,9 +47,11 @@ class Runner {
   Status run(Frame& frame, int depth, const RunControl& control);
   // Binds what can be bound from the input shapes in the frame and reserves memory, without running.
   Status prepare(Frame& frame);
-  void set_stage_callback(StageFn fn, void* user) {
+  // `values`: the callback looks at every stage's results, so that stages do not run as chains of rows.
+  void set_stage_callback(StageFn fn, void* user, bool values = true) {
     stage_fn_ = fn;
     stage_user_ = user;
+    stage_values_ = values && fn;
   }
   // Counts memory that somebody else holds for the session's runs. Errors: kMemoryCap.
   Status charge(size_t more);
@@ -103,6 +107,7 @@ class Runner {
   ReusablePool text_;       // string elements of one run
   StageFn stage_fn_ = nullptr;
   void* stage_user_ = nullptr;
+  bool stage_values_ = false;
   size_t arena_bytes_ = 0, arena_bound_ = 0, held_ = 0;
   uint64_t binds_ = 0, refreshes_ = 0, clock_ = 0;
   const BoundSegment* last_segment_ = nullptr;

@@ -45,6 +45,20 @@ struct BoundOperand {
   TensorView view;        // dims and byte strides; data only when constant
 };
 
+// Rows are the places along a tensor's first spatial axis (axis 2). Row o of output 0 depends on the rows
+// o·stride - pad … o·stride - pad + extent - 1 of input 0, as far as there are such.
+struct RowWindow {
+  int64_t extent = 1, stride = 1, pad = 0;
+  bool elementwise = false;  // every operand that has rows is read at the result's row
+};
+
+// What a hook has to know when it makes some rows only. Views then have these rows of one image; attributes and every
+// choice that changes rounding are the whole's.
+struct RowBand {
+  int64_t images = 1, whole_rows = 0;  // of input 0 as a whole
+  int64_t pad = 0;                     // RowWindow::pad as seen from the band: may be negative
+};
+
 // Packs `plain` (dense, source order) into `to`. `context` carries the packing's numbers.
 using PackFn = void (*)(const TensorView& plain, void* to, const void* context);
 struct PackRequest {
@@ -62,8 +76,9 @@ class BindScope {
   Epilogue epilogue;      // what the stage wants done on output 0 ...
   int epilogue_done = 0;  // ... and how many of those the hook's steps do: the rest follows as separate steps
   const Machine* machine = nullptr;
-  bool exact = false;       // choose algorithms by shape alone
-  bool low_memory = false;  // no second, larger form of weights
+  bool exact = false;             // choose algorithms by shape alone
+  bool low_memory = false;        // no second, larger form of weights
+  const RowBand* band = nullptr;  // only for hooks with RunDef::rows
 
   template <class A>
   const A& attributes() const {
@@ -75,6 +90,14 @@ class BindScope {
   }
   const BoundOperand& output(int i) const { return outputs[static_cast<size_t>(i)]; }
   bool has(int i) const { return input(i).present; }
+  // Input 0 with all its images and rows.
+  TensorView whole_input() const {
+    TensorView view = input(0).view;
+    if (!band) return view;
+    view.dims[0] = band->images;
+    view.dims[2] = band->whole_rows;
+    return view;
+  }
 
   // Zeroed memory that lives as long as the bound function.
   virtual Result<void*> memory(size_t bytes) = 0;
@@ -97,6 +120,9 @@ class BindScope {
 struct RunDef {
   // Makes the steps of one stage, or returns false to leave it to the reference. Pure: depends on the scope alone.
   Result<bool> (*bind)(BindScope&) = nullptr;
+  // Whether `bind` can make any rows of output 0 by themselves (BindScope::band), to the same bits, and from which
+  // rows. Null: it cannot. Views have their order; strides may yet change.
+  bool (*rows)(const BindScope&, RowWindow&) = nullptr;
 };
 std::span<const TableRow<RunDef>> all_run();
 // The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all

@@ -70,16 +70,55 @@ bool is_vector(const TensorView& v) {
   return v.rank == 1 && (v.dim(0) <= 1 || v.stride(0) == static_cast<int64_t>(sizeof(float)));
 }
 
+// The algorithm for all rows of all images, as dense tensors; kAuto when the problem is none for the kernels.
+ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) {
+  ConvProblem p;
+  if (!conv::kernel_problem(sizes, p)) return ConvAlgorithm::kAuto;
+  p.in_view = dense_view(p.in, p.in_channels);
+  p.out_view = dense_view(p.out, p.out_channels);
+  return algorithm_of(scope, p);
+}
+
+// A product of whole rows and one of gathered rows have the same sums: which of them it is depends on strides.
+bool makes_rows(ConvAlgorithm a) {
+  return a == ConvAlgorithm::kDepthwise || a == ConvAlgorithm::kPointwise || a == ConvAlgorithm::kImplicit;
+}
+ConvAlgorithm band_algorithm(ConvAlgorithm whole, const ConvProblem& band) {
+  if (whole == ConvAlgorithm::kDepthwise) return whole;
+  return conv_fits(band, ConvAlgorithm::kPointwise) ? ConvAlgorithm::kPointwise : ConvAlgorithm::kImplicit;
+}
+
+bool rows(const BindScope& scope, RowWindow& window) {
+  const TensorView &x = scope.input(0).view, &w = scope.input(1).view;
+  if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant) return false;
+  const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
+  if (!sizes.ok() || !makes_rows(whole_algorithm(scope, *sizes))) return false;
+  const Window& all = sizes->window;
+  window = {.extent = (all.kernel[0] - 1) * all.dilation[0] + 1, .stride = all.stride[0], .pad = all.pad_begin[0]};
+  return true;
+}
+
+// The rows of one image that the scope's views have, of the problem for all.
+void cut_band(const BindScope& scope, ConvProblem& p) {
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  const int axis = 5 - x.rank;
+  p.images = x.dim(0);
+  p.in[axis] = x.dim(2);
+  p.out[axis] = out.dim(2);
+  p.pad[axis] = scope.band->pad;
+}
+
 Result<bool> bind(BindScope& scope) {
   const BoundOperand &x = scope.input(0), &w = scope.input(1);
   if (x.view.dtype != DType::kF32 || !w.view.contiguous() || (has_bias(scope) && !is_vector(scope.input(2).view)))
     return false;
-  MICA_TRY(const conv::Sizes sizes, conv::sizes_of(scope.attributes<Conv>(), x.view, w.view));
+  MICA_TRY(const conv::Sizes sizes, conv::sizes_of(scope.attributes<Conv>(), scope.whole_input(), w.view));
   MICA_TRY(conv::ConvStep * step, scope.arguments<conv::ConvStep>());
   ConvProblem& p = step->args.problem;
   ImageView in, out;
   if (!conv::kernel_problem(sizes, p) || !image_view(x.view, in) || !image_view(scope.output(0).view, out))
     return false;
+  if (scope.band) cut_band(scope, p);
   if (x.view.empty() || w.view.empty() || scope.output(0).view.empty()) return false;
   const int y = static_cast<int>(scope.inputs.size());
   MICA_TRY(const ImageOperand to, write_channels_last(scope, y, scope.output(0).view));
@@ -93,7 +132,9 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY_STATUS(take_epilogue(scope, *step, to.operand == y));
   step->isa = scope.machine->isa;
   step->limits = limits_of(*scope.machine);
-  step->args.choice = choose_conv(p, algorithm_of(scope, p), step->isa, step->limits);
+  const ConvAlgorithm algorithm =
+      scope.band ? band_algorithm(whole_algorithm(scope, sizes), p) : algorithm_of(scope, p);
+  step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
   step->kernels = &conv_kernels(step->isa);
   MICA_TRY_STATUS(pack_weights(scope, *step));
   MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(step->args.choice.algorithm)));
@@ -103,6 +144,6 @@ Result<bool> bind(BindScope& scope) {
 
 }  // namespace
 
-MICA_RUN(conv) = {.bind = bind};
+MICA_RUN(conv) = {.bind = bind, .rows = rows};
 
 }  // namespace mica

@@ -58,8 +58,13 @@ Result<bool> bind(BindScope& scope) {
   return bind_chain(scope, source, std::span(&link, 1), scope.op->name);
 }
 
+bool rows(const BindScope& scope, RowWindow& window) {
+  window.elementwise = true;
+  return !is_integer(scope.input(0).view.dtype);
+}
+
 }  // namespace
 
-MICA_RUN(pointwise) = {.bind = bind};
+MICA_RUN(pointwise) = {.bind = bind, .rows = rows};
 
 }  // namespace mica

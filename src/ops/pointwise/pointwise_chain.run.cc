@@ -19,8 +19,13 @@ Result<bool> bind(BindScope& scope) {
   return bind_chain(scope, 0, std::span<const ChainLink>(links, n), scope.op->name);
 }
 
+bool rows(const BindScope&, RowWindow& window) {
+  window.elementwise = true;
+  return true;
+}
+
 }  // namespace
 
-MICA_RUN(pointwise_chain) = {.bind = bind};
+MICA_RUN(pointwise_chain) = {.bind = bind, .rows = rows};
 
 }  // namespace mica

@@ -8,13 +8,18 @@ Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<LpPool>();
   if (a.p != 1 && a.p != 2) return false;
   PoolProblem problem{.kind = a.p == 1 ? PoolKind::kL1 : PoolKind::kL2};
-  MICA_TRY(const Window window, fixed_window(a.window(), scope.input(0).view.shape().subspan(2), a.kernel.span()));
+  MICA_TRY(const Window window, fixed_window(a.window(), scope.whole_input().shape().subspan(2), a.kernel.span()));
   if (!pool::set_window(problem, window)) return false;
   return pool::bind_pool(scope, problem, "lp_pool_f32");
 }
 
+bool rows(const BindScope& scope, RowWindow& window) {
+  const auto& a = scope.attributes<LpPool>();
+  return pool::rows(scope, a.window(), a.kernel.span(), window);
+}
+
 }  // namespace
 
-MICA_RUN(lp_pool) = {.bind = bind};
+MICA_RUN(lp_pool) = {.bind = bind, .rows = rows};
 
 }  // namespace mica

@@ -33,6 +33,7 @@ inline Status add_pool(BindScope& scope, const PoolProblem& problem, const Image
   p.channels = from.view.channels;
   std::copy_n(from.view.extent, 3, p.in);
   std::copy_n(to.view.extent, 3, p.out);
+  if (scope.band) p.pad[5 - scope.input(0).view.rank] = scope.band->pad;
   p.in_view = view_of(from.view);
   p.out_view = view_of(to.view);
   step->args.choice = choose_pool(p, scope.machine->threads);
@@ -84,6 +85,18 @@ inline bool set_window(PoolProblem& p, const Window& w) {
     p.pad[to] = w.pad_begin[from];
     p.pad_after[to] = w.pad_end[from];
   }
+  return true;
+}
+
+// RunDef::rows of pooling. The padding behind counts as it stands: a band that does not end with the input has no
+// window that reaches it.
+inline bool rows(const BindScope& scope, const WindowSpec& spec, std::span<const int64_t> kernel, RowWindow& window) {
+  const TensorView& x = scope.input(0).view;
+  if (x.rank < 3 || x.rank > 5 || x.dtype != DType::kF32) return false;
+  if (scope.outputs.size() > 1 && scope.output(1).present) return false;
+  const auto all = fixed_window(spec, x.shape().subspan(2), kernel);
+  if (!all.ok()) return false;
+  window = {.extent = (all->kernel[0] - 1) * all->dilation[0] + 1, .stride = all->stride[0], .pad = all->pad_begin[0]};
   return true;
 }
 

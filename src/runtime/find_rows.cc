@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include "runtime/bind_rows.h"
+
+namespace mica {
+
+// Values that may stand in windows or be cut into rows: images of numbers whose size no run changes.
+bool RowFinder::suits(uint32_t v) const {
+  const Type& type = binder_.types_.value(v).type;
+  if (!type.is_tensor() || !type.shape.fixed() || is_sub_byte(type.dtype) || type.dtype == DType::kString) return false;
+  if (type.shape.rank < 3 || type.shape.rank > 5) return false;
+  const Shape& planned = binder_.function_.values[v].type.shape;
+  for (int i = 0; i < type.shape.rank; ++i) {
+    if (type.shape[i].value() == 0) return false;
+    if (planned.known() && binder_.plan_.dims.depends_on(planned[i], SymbolKind::kBounded)) return false;
+  }
+  return true;
+}
+
+Status RowFinder::describe(Vector<RowStage>& stages) {
+  const BoundSegment& segment = binder_.segment_;
+  stages.clear();
+  maker_.clear();
+  MICA_TRY_STATUS(stages.resize(segment.end_stage - segment.first_stage));
+  MICA_TRY_STATUS(maker_.resize(binder_.function_.values.size()));
+  for (int32_t& maker : maker_) maker = -1;
+  for (uint32_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = binder_.function_.stages[segment.first_stage + i];
+    MICA_TRY_STATUS(describe_stage(segment.first_stage + i, stages[i]));
+    link(stage, i, stages);
+    for (uint32_t v : stage.outputs)
+      if (v != kNoIndex) maker_[v] = static_cast<int32_t>(i);
+  }
+  for (uint32_t v : segment.live_out)
+    if (maker_[v] >= 0) stages[static_cast<size_t>(maker_[v])].escapes = true;
+  return {};
+}
+
+Status RowFinder::describe_stage(uint32_t s, RowStage& out) {
+  const Stage& stage = binder_.function_.stages[s];
+  out.escapes = true;
+  const RunDef* hook = binder_.hook_of(*stage.op);
+  if (!hook || !hook->rows || stage.op->view || stage.op->compose || stage.outputs.empty() || stage.inputs.empty())
+    return {};
+  for (size_t k = 0; k < stage.outputs.size(); ++k)
+    if ((stage.outputs[k] == kNoIndex) != (k > 0)) return {};
+  for (uint32_t v : stage.inputs)
+    if (v != kNoIndex && (!binder_.types_.value(v).type.is_tensor() || !binder_.types_.value(v).type.shape.fixed()))
+      return {};
+  const uint32_t v = stage.outputs[0], x = stage.inputs[0];
+  if (!suits(v) || x == kNoIndex || !suits(x) || binder_.types_.value(v).constant) return {};
+  MICA_TRY_STATUS(ask_hook(stage, s, out));
+  const PlanValue& value = binder_.function_.values[v];
+  out.escapes = !out.capable || value.keep || !value.channels_last;
+  return {};
+}
+
+Status RowFinder::ask_hook(const Stage& stage, uint32_t s, RowStage& out) {
+  WholeScope scope(binder_, stage, s, lists_);
+  for (size_t k = 0; k < stage.inputs.size() + stage.outputs.size(); ++k) {
+    const uint32_t v = k < stage.inputs.size() ? stage.inputs[k] : stage.outputs[k - stage.inputs.size()];
+    BoundOperand operand{.present = v != kNoIndex};
+    if (operand.present) {
+      const InferValue& known = binder_.types_.value(v);
+      operand.constant = known.constant || binder_.function_.values[v].kind == ValueKind::kConstant;
+      operand.view = known.constant ? *known.constant : binder_.ordered_view(v);
+      if (operand.constant) out.weight_bytes += dense_bytes(operand.view.dtype, operand.view.shape());
+    }
+    MICA_TRY_STATUS(scope.bound.push_back(operand));
+  }
+  binder_.describe_stage(stage, scope);
+  if (!binder_.hook_of(*stage.op)->rows(scope, out.window)) return {};
+  const TensorView& result = scope.output(0).view;
+  const TensorView& in = scope.input(0).view;
+  out.images = result.dim(0);
+  out.out_rows = result.dim(2);
+  out.in_rows = in.rank == result.rank ? in.dim(2) : 1;
+  out.row_bytes = dense_bytes(result.dtype, result.shape()) / out.images / out.out_rows;
+  if (!out.window.elementwise && (in.rank != result.rank || in.dim(0) != out.images)) return {};
+  const int64_t elements = out.row_bytes / element_bytes(result.dtype);
+  out.row_work = static_cast<double>(elements);
+  if (!out.window.elementwise && scope.inputs.size() > 1 && scope.input(1).view.rank == result.rank)
+    out.row_work *= static_cast<double>(scope.input(1).view.count()) /
+                    static_cast<double>(std::max<int64_t>(1, scope.input(1).view.dim(0)));
+  out.capable = true;
+  return {};
+}
+
+// Where a stage reads what earlier ones make: by rows, or in a way that needs all of it.
+void RowFinder::link(const Stage& stage, uint32_t index, Vector<RowStage>& stages) {
+  RowStage& reader = stages[index];
+  size_t own = stage.inputs.size();
+  for (int k = 0; k < stage.epilogue.count; ++k) own -= stage.epilogue.ops[k].operand >= 0;
+  for (size_t k = 0; k < stage.inputs.size(); ++k) {
+    const uint32_t v = stage.inputs[k];
+    if (v == kNoIndex || maker_[v] < 0) continue;
+    RowStage& maker = stages[static_cast<size_t>(maker_[v])];
+    maker.last_reader = static_cast<int32_t>(index);
+    const bool windowed = k == 0 && !reader.window.elementwise;
+    const bool by_rows =
+        reader.capable && (windowed || reader.window.elementwise || k >= own) &&
+        binder_.types_.value(v).type.shape.rank == binder_.types_.value(stage.outputs[0]).type.shape.rank &&
+        (windowed || (maker.out_rows == reader.out_rows && reader.out_rows > 1)) &&
+        reader.operand_count < kMostRowOperands;
+    if (by_rows)
+      reader.operands[reader.operand_count++] = {maker_[v], windowed};
+    else
+      maker.escapes = true;
+  }
+}
+
+}  // namespace mica
