@@ -75,6 +75,24 @@ TEST(Concat, Axes) {
   check_error({.op = "concat", .attributes = {{"axis", 0}}, .inputs = {uniform({2, 3}), uniform({2, 4})}},
               Code::kBadShape);
 }
+TEST(Interleave, Axes) {
+  for (DType dtype : kSizes)
+    for (int axis : {0, 1, -1})
+      check({.op = "interleave",
+             .attributes = {{"axis", axis}},
+             .inputs = {counted({2, 3, 5}, dtype), counted({2, 3, 5}, dtype), counted({2, 3, 5}, dtype)}});
+  for (int parts : {1, 2, 4, 8, 9}) {
+    std::vector<Spec> inputs(static_cast<size_t>(parts), uniform({3, 7, 2, 37}));
+    check({.op = "interleave", .attributes = {{"axis", -1}}, .inputs = inputs});
+  }
+  check({.op = "interleave",
+         .attributes = {{"axis", -1}},
+         .inputs = {uniform({9, 58}), uniform({9, 58})},
+         .expect_kernel = "interleave_rows"});
+  check({.op = "interleave", .attributes = {{"axis", 1}}, .inputs = {uniform({2, 0, 5}), uniform({2, 0, 5})}});
+  check_error({.op = "interleave", .attributes = {{"axis", 0}}, .inputs = {uniform({2, 3}), uniform({2, 4})}},
+              Code::kBadShape);
+}
 TEST(Split, Sizes) {
   for (DType dtype : kSizes) {
     check({.op = "split",

@@ -59,8 +59,9 @@ Result<bool> bind(BindScope& scope) {
 }
 
 bool rows(const BindScope& scope, RowWindow& window) {
+  const DType dtype = scope.output(0).view.dtype;
   window.elementwise = true;
-  return !is_integer(scope.input(0).view.dtype);
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16;
 }
 
 }  // namespace

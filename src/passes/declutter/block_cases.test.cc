@@ -17,6 +17,9 @@ std::vector<RuleCase> block_cases() {
   const std::string turn = "%t = transpose(%k) perm=[0,1,3,2]\n";
   const std::string key = "%l = transpose(%t) perm=[0,1,3,2]\n";
   const std::string weigh = "%w = softmax(%s) axis=-1\n%y = matmul(%w, %v)\n";
+  const std::string image =
+      "input %i: f32[2,6,3,2] \"i\"\nconstant %c: i64[5] = {2, 3, 2, 3, 2}\nconstant %b: i64[4] = {2, 6, 3, 2}\n";
+  const std::string shuffled = "%r = reshape(%j, %c)\n%t = transpose(%r) perm=[0,2,1,3,4]\n%y = reshape(%t, %b)\n";
   return {
       {"recognise-layer-norm", x, centred + "%d = sqrt(%w)\n%y = div(%c, %d)\n", layer},
       {"recognise-layer-norm-of-product", x, centred + "%d = rsqrt(%w)\n%y = mul(%c, %d)\n", layer},
@@ -34,6 +37,11 @@ std::vector<RuleCase> block_cases() {
       {"recognise-attention", qkv + half,
        "%a = mul(%q, %f)\n%b = mul(%k, %f)\n%t = transpose(%b) perm=[0,1,3,2]\n%s = matmul(%a, %t)\n" + weigh,
        "%t = transpose(%k) perm=[0,1,3,2]\n" + key + "%y = attention(%q, %l, %v) scale=0.25\n"},
+      {"recognise-shuffle", image, "%j = relu(%i)\n" + shuffled,
+       "%j = relu(%i)\n%p, %q, %s = split(%j) axis=1, parts=3\n%y = interleave(%p, %q, %s) axis=1\n"},
+      {"recognise-shuffle", image + "input %k: f32[2,2,3,2] \"k\"\n",
+       "%l = neg(%k)\n%m, %n, %o = split(%i) axis=1, parts=3\n%j = concat(%l, %m, %n) axis=1\n" + shuffled,
+       "%l = neg(%k)\n%m, %n, %o = split(%i) axis=1, parts=3\n%y = interleave(%l, %m, %n) axis=1\n"},
       {"einsum-is-a-product", "input %a: f32[2,5,3,4] \"a\"\ninput %b: f32[2,6,3,4] \"b\"\n",
        "%y = einsum(%a, %b) equation=\"bqhd,bkhd->bhqk\"\n",
        "%s = transpose(%a) perm=[0,2,1,3]\n%t = transpose(%b) perm=[0,2,3,1]\n%y = matmul(%s, %t)\n"},
