@@ -58,7 +58,8 @@ std::vector<Problem> problems() {
       inverted("lopsided", "14,6", "groups=24, pads=[2,0,0,3], strides=[3,1]"),
       inverted("dilated", "19,7", "groups=24, pads=[4,0,4,0], dilations=[4,1]"),
       {"implicit", "1,3,21,8", w3,
-       "  %1 = conv(%x, %a) pads=[1,1,1,1], strides=[2,1]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) pads=[2,1,1,0]\n"
+       "  %1 = conv(%x, %a) pads=[1,1,1,1], strides=[2,1]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) pads=[2,1,1,0], "
+       "strides=[1,2]\n"
        "  %y = conv(%3, %c)\n"},
       {"gaps", "1,3,23,8", w3,
        "  %1 = conv(%x, %a) pads=[0,1,0,1]\n  %2 = conv(%1, %c) strides=[4,1]\n  %y = relu(%2)\n"},
