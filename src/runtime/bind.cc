@@ -25,6 +25,9 @@ Result<bool> SegmentBinder::run() {
 Status SegmentBinder::find_chains() {
   scratch_.chains.clear();
   if (context_.reference_only || context_.row_chains == RowChainMode::kNever) return {};
+  // Another number of a bounded dimension is bound without asking for memory.
+  for (size_t i = 0; i < plan_.dims.symbols(); ++i)
+    if (plan_.dims.symbol_info(i).kind == SymbolKind::kBounded) return {};
   MICA_TRY_STATUS(RowFinder(*this).describe(scratch_.row_stages));
   return choose_row_chains(scratch_.row_stages,
                            {static_cast<int64_t>(context_.machine->l2), context_.workers, context_.row_chains},

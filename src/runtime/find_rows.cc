@@ -4,17 +4,12 @@
 
 namespace mica {
 
-// Values that may stand in windows or be cut into rows: images of numbers whose size no run changes.
+// Values that may stand in windows or be cut into rows.
 bool RowFinder::suits(uint32_t v) const {
   const Type& type = binder_.types_.value(v).type;
   if (!type.is_tensor() || !type.shape.fixed() || is_sub_byte(type.dtype) || type.dtype == DType::kString) return false;
   if (type.shape.rank < 3 || type.shape.rank > 5) return false;
-  const Shape& planned = binder_.function_.values[v].type.shape;
-  for (int i = 0; i < type.shape.rank; ++i) {
-    if (type.shape[i].value() == 0) return false;
-    if (planned.known() && binder_.plan_.dims.depends_on(planned[i], SymbolKind::kBounded)) return false;
-  }
-  return true;
+  return std::ranges::all_of(type.shape.span(), [](Dim d) { return d.value() > 0; });
 }
 
 Status RowFinder::describe(Vector<RowStage>& stages) {
