@@ -16,7 +16,7 @@ from peer_table import figures, report, rounds, sampling  # noqa: E402
 from peer_table.protocol import PeerFailed, Worker  # noqa: E402
 
 REFERENCE = [np.arange(6, dtype=np.float32).reshape(2, 3) - 2]
-FAST = rounds.Pace(turn_seconds=0, warm_seconds=0, most_seconds=2)
+FAST = rounds.Pace(turn_seconds=0, warm_seconds=0, most_seconds=60)
 
 
 def start(manner):
@@ -138,7 +138,7 @@ def test_a_hanging_peer_is_ended():
 
 
 def test_noise_does_not_settle():
-    made = table(GOOD | {"mica": "noisy"}, rounds.Pace(turn_seconds=0, warm_seconds=0, most_seconds=0.5))
+    made = table(GOOD | {"mica": "noisy"}, rounds.Pace(turn_seconds=0, warm_seconds=0, most_seconds=5))
     assert made["missed"] == "the ratio did not settle" and made["spread"] > figures.SPREAD
 
 
