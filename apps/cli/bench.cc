@@ -20,8 +20,8 @@ struct BenchFlags {
   ModelFlags model;
   InputFlags input;
   double seconds = 2;
-  bool layers = false;
-  std::string format, trace;
+  bool layers = false, explain = false;
+  std::string format, trace, force;
 };
 
 struct Numbers {
@@ -121,7 +121,24 @@ std::string ceilings(const Numbers& n, const std::string& format) {
   return table.text(format);
 }
 
+// The stages' algorithms instead of their times.
+int explain(const BenchFlags& flags, const Session& session) {
+  std::vector<tools::StageChoice> choices;
+  check(tools::explain(session.get(), choices));
+  Table table;
+  for (const char* title : {"op", "kernel", "name", "choice"}) table.column(title);
+  int64_t can = 0, does = 0;
+  for (const tools::StageChoice& c : choices) {
+    table.row({c.op, c.kernel, c.name, c.choice});
+    can += c.can_force, does += c.is_forced;
+  }
+  fmt::print("{}", table.text(flags.format));
+  if (!flags.force.empty()) say(fmt::format("{}: can do {} stages, does {}", flags.force, can, does));
+  return kOk;
+}
+
 int run(const BenchFlags& flags) {
+  if (!flags.force.empty()) ::setenv("MICA_FORCE", flags.force.c_str(), 1);
   const Context context = flags.model.context();
   Numbers n;
   const auto begin = std::chrono::steady_clock::now();
@@ -130,6 +147,7 @@ int run(const BenchFlags& flags) {
   const Feed feed = make_feed(model, flags.input);
   Session session = take(model.session(flags.model.session_options()));
   feed.set(session);
+  if (flags.explain) return explain(flags, session);
   n.threads = context.threads();
   n.isa = context.isa();
   {
@@ -166,6 +184,10 @@ std::function<int()> add_bench(CLI::App& app) {
   flags->input.add(app, false);
   app.add_option("--seconds", flags->seconds, "of timed runs")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
   app.add_flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
+  app.add_flag("--explain", flags->explain,
+               "each convolution's algorithm and what the others would cost, instead of times");
+  app.add_option("--force", flags->force,
+                 "take this algorithm wherever it fits: implicit, pointwise, depthwise, winograd, winograd4, 6 or 8");
   app.add_option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");
   add_format(app, flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };

@@ -77,6 +77,13 @@ struct BenchReport {
 mica_error* bench(mica_session* session, const BenchOptions& options, BenchReport& report);
 // The stages of one run.
 mica_error* profile(mica_session* session, std::vector<LayerTime>& layers);
+// Which algorithm each convolution has, what the others were predicted to cost, and whether the one that the
+// environment variable MICA_FORCE names could be taken and is. Binds, but does not run.
+struct StageChoice {
+  std::string name, op, kernel, choice;
+  bool can_force = false, is_forced = false;
+};
+mica_error* explain(mica_session* session, std::vector<StageChoice>& choices);
 // Stages as JSON that Perfetto and chrome://tracing open.
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title);
 // Floating-point operations of one run with the session's inputs; stages whose shapes depend on data are left out.

@@ -3,6 +3,9 @@
 
 namespace mica::MICA_ISA {
 
+// As prefetch, into the second-level cache.
+MICA_INLINE void prefetch_far(const void* p) { __builtin_prefetch(p, 0, 2); }
+
 // Halves are combined until one lane is left, as reduce_add does; NaN propagates.
 MICA_INLINE float reduce_max(F32 a) {
   float lane[kLanes];

@@ -5,6 +5,7 @@
 #include "measure/bench.h"
 #include "measure/compare.h"
 #include "measure/cost.h"
+#include "measure/explain.h"
 #include "measure/peak.h"
 #include "measure/roofline.h"
 #include "measure/trace_json.h"
@@ -37,6 +38,15 @@ Status run_profile(mica_session* session, std::vector<LayerTime>& layers) {
   MICA_TRY(const auto found, mica::profile(*session->core));
   layers.clear();
   for (const mica::LayerTime& layer : found) layers.push_back(public_layer(layer));
+  return {};
+}
+
+Status run_explain(mica_session* session, std::vector<StageChoice>& choices) {
+  MICA_CHECK(session, kUsage, "the session is null");
+  MICA_TRY(const auto found, mica::explain(*session->core));
+  choices.clear();
+  for (const mica::StageChoice& c : found)
+    choices.push_back({c.name, c.op, c.kernel, c.choice, c.can_force, c.is_forced});
   return {};
 }
 
@@ -80,6 +90,9 @@ mica_error* bench(mica_session* session, const BenchOptions& options, BenchRepor
 }
 mica_error* profile(mica_session* session, std::vector<LayerTime>& layers) {
   return give(run_profile(session, layers));
+}
+mica_error* explain(mica_session* session, std::vector<StageChoice>& choices) {
+  return give(run_explain(session, choices));
 }
 
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title) {

@@ -97,6 +97,9 @@ void KernelRecord::note_step(std::string_view step, Isa isa) {
 
 void KernelRecord::print() const {
   if (operators_.empty()) return;
+  if (can_force_ > 0)
+    std::printf("forced algorithm: %lld steps can take it, %lld do\n", static_cast<long long>(can_force_),
+                static_cast<long long>(forced_));
   print_head("kernel function: problems that ran it");
   for (const auto& [key, counts] : symbols_) print_row(key.first + (key.first.empty() ? "" : " ") + key.second, counts);
   print_head("step: problems that ran it");
@@ -155,6 +158,7 @@ class Printer final : public testing::Environment {
  public:
   void TearDown() override {
     KernelRecord::get().print();
+    EXPECT_EQ(KernelRecord::get().forced(), KernelRecord::get().can_force());
     if (const char* path = std::getenv("MICA_KERNEL_TABLE")) {
       std::ofstream out(path);
       KernelRecord::get().write_json(out);

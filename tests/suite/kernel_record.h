@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "ops/conv/conv_step.h"
 #include "probes.h"
 
 namespace mica::suite {
@@ -24,6 +25,19 @@ class KernelRecord {
   static KernelRecord& get();  // of this program
   void note_symbol(const KernelSymbol& symbol) { ++symbols_[{symbol.file, symbol.name}][symbol.isa]; }
   void note_step(std::string_view step, Isa isa);
+  // Of steps bound under MICA_FORCE: how many could take the forced algorithm, and how many do.
+  template <class Steps>
+  void note_force(const Steps& steps) {
+    for (const StepSpec& step : steps) {
+      char text[1024];
+      conv::Explanation explanation;
+      conv::explain_step(step.kernel, step.arguments, text, explanation);
+      can_force_ += explanation.can_force;
+      forced_ += explanation.is_forced;
+    }
+  }
+  int64_t can_force() const { return can_force_; }
+  int64_t forced() const { return forced_; }
   void note_work(const std::string& op, Isa isa, Work work) { ++operators_[op][work][isa]; }
 
   void print() const;
@@ -32,6 +46,7 @@ class KernelRecord {
   std::set<std::string> idle_sources(Isa isa) const;
 
  private:
+  int64_t can_force_ = 0, forced_ = 0;
   std::map<std::pair<std::string, std::string>, Counts> symbols_;  // by source and name
   std::map<std::string, Counts, std::less<>> steps_;
   std::map<std::string, std::map<Work, Counts>, std::less<>> operators_;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "attribute_writer.h"
+#include "base/os.h"
 #include "device/cpu/every_isa.h"
 #include "kernel_record.h"
 #include "scopes.h"
@@ -334,6 +335,7 @@ class HookCheck {
     Machine machine;
     machine.isa = hook_run.isa;
     machine.threads = 3;
+    machine.force.assign(environment("MICA_FORCE"));
     scope.machine = &machine;
     scope.inputs = inputs;
     scope.outputs = outputs;
@@ -347,6 +349,7 @@ class HookCheck {
     }
     if (!*bound) return false;
     if (hook_run.epilogue.count && scope.epilogue_done == 0) return true;
+    if (!machine.force.empty()) KernelRecord::get().note_force(scope.steps);
     ProblemRecord::begin();
     compare_runs(scope, hook_run, operands, made, residual);
     record(scope, hook_run);

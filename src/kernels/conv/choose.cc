@@ -74,11 +74,20 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   const int64_t wanted = limits.threads > 1
                              ? most(1, least(kTasksPerThread * limits.threads, static_cast<int64_t>(flops_of(p) / 5e4)))
                              : 1;
-  const int64_t row_tasks = least(rows, wanted), channel_tasks = least(panels, up(wanted, row_tasks));
+  // Few rows are split by channels: neighbouring rows share most of their input.
+  const bool few = p.out[1] < 14;
+  const int64_t channels_first = least(panels, few ? wanted : 1);
+  const int64_t row_tasks = least(rows, up(wanted, channels_first));
+  const int64_t channel_tasks = least(panels, up(wanted, row_tasks));
   c.row_block = up(rows, row_tasks);
   c.channel_block = up(panels, channel_tasks) * kPanel;
   c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
-  c.scratch_floats = kPanel + up(p.kernel[0] * p.kernel[1] * 6, 16) * 16;
+  // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
+  // to the next; fewer than four lines of a pixel would not be worth the way through memory.
+  const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * static_cast<int64_t>(sizeof(float));
+  const int64_t pass = limits.l1_bytes / 2 / column_bytes;
+  c.channel_pass = pass >= 4 ? least(pass * kPanel, c.channel_block) : c.channel_block;
+  c.scratch_floats = up(p.kernel[0] * p.kernel[1] * 4, 16) * 16;  // two pointers for each kernel row
 }
 
 void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {

@@ -73,7 +73,7 @@ struct ConvChoice {
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
   // kDepthwise: output rows and channels of a task. Winograd: tile_block counts its tiles.
-  int64_t row_block = 0, channel_block = 0;
+  int64_t row_block = 0, channel_block = 0, channel_pass = 0;  // channel_pass: that rows pass by at a time
   int64_t tasks = 0;
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };

@@ -5,13 +5,18 @@
 
 namespace mica::MICA_ISA {
 
-// One output row of kLanes (or `lanes`) channels.
+// An input row under one of the kernel's rows: rows outside the input are left out.
+struct DepthwiseTap {
+  const float* in;  // at input pixel 0, channel 0
+  const float* w;   // the row's first tap, channel 0
+};
+
+// One output row of kLanes (or `lanes`) channels from `channel` on.
 struct DepthwiseRow {
-  const float* const* rows;  // the input rows under the kernel's rows, at input pixel 0 of these channels
-  const int64_t* row_pixel;  // floats from pixel to pixel of each; 0 for a row outside, which points at zeros
-  int64_t row_count;         // depth x height taps
-  const float* w;            // taps of these channels, tap_stride apart
-  int64_t tap_stride;
+  const DepthwiseTap* taps;
+  int64_t tap_count;
+  int64_t tap_stride;  // floats from tap to tap of a kernel row
+  int64_t channel;
   const float* bias;  // or null
   float* out;
   int64_t out_pixel;
@@ -31,24 +36,51 @@ MICA_INLINE void store_lanes(float* p, F32 v, int lanes) {
     store_partial(p, v, lanes);
 }
 
-// 3 x 3 with the nine weights in registers. Stride 1: each new input column of three pixels is read once and goes into
-// the three outputs that it touches. Stride 2: neighbours share one column. Every sum runs over the columns from left
-// to right.
+// `count` outputs from output `o` on, at most kPixels, of a kernel kWidth wide with stride kStride. Each input
+// column of a row is read once and goes into every output that it touches; the sums are independent chains, as many as
+// the latency of a multiply-add wants.
+template <int kWidth, int kStride, int kPixels, bool kFull>
+MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t count) {
+  F32 sum[kPixels];
+  const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
+  MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
+  const int64_t x = o * kStride - p.pad[2], pixel = p.in_view.pixel, width = p.in[2];
+  for (int64_t r = 0; r < d.tap_count; ++r) {
+    const float* in = d.taps[r].in + d.channel + x * pixel;
+    const float* w = d.taps[r].w + d.channel;
+    constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
+    F32 value[kColumns];
+    MICA_UNROLL for (int j = 0; j < kColumns; ++j) value[j] =
+        inside(x + j, width) ? load_lanes<kFull>(in + j * pixel, d.lanes) : zero();
+    MICA_UNROLL for (int t = 0; t < kWidth; ++t) {
+      const F32 weight = load(w + t * d.tap_stride);
+      MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = fma(value[i * kStride + t], weight, sum[i]);
+    }
+  }
+  const F32 lo = set1(d.lo), hi = set1(d.hi);
+  float* out = d.out + o * d.out_pixel;
+  MICA_UNROLL for (int i = 0; i < kPixels; ++i) if (i < count)
+      store_lanes<kFull>(out + i * d.out_pixel, min_fast(hi, max_fast(lo, sum[i])), d.lanes);
+}
+
+// Three rows 3 wide, with the nine weights in registers. Stride 1: each new input column of three pixels is read once
+// and goes into the three outputs that it touches. Stride 2: neighbours share one column. Every sum runs over the
+// columns from left to right.
 template <int kStride, bool kFull>
-void depthwise_3x3_row(const ConvProblem& p, const DepthwiseRow& d) {
+MICA_INLINE void depthwise_3x3_row(const ConvProblem& p, const DepthwiseRow& d) {
   F32 w[9];
-  MICA_UNROLL for (int t = 0; t < 9; ++t) w[t] = load(d.w + t * d.tap_stride);
+  MICA_UNROLL for (int t = 0; t < 9; ++t) w[t] = load(d.taps[t / 3].w + d.channel + t % 3 * d.tap_stride);
   const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero(), lo = set1(d.lo), hi = set1(d.hi);
-  const float *r0 = d.rows[0], *r1 = d.rows[1], *r2 = d.rows[2];
-  const int64_t s0 = d.row_pixel[0], s1 = d.row_pixel[1], s2 = d.row_pixel[2];
+  const float *r0 = d.taps[0].in + d.channel, *r1 = d.taps[1].in + d.channel, *r2 = d.taps[2].in + d.channel;
+  const int64_t pixel = p.in_view.pixel;
   const auto column = [&](int64_t x, F32(&v)[3]) __attribute__((always_inline)) {
     if (!inside(x, p.in[2])) {
       v[0] = v[1] = v[2] = zero();
       return;
     }
-    v[0] = load_lanes<kFull>(r0 + x * s0, d.lanes);
-    v[1] = load_lanes<kFull>(r1 + x * s1, d.lanes);
-    v[2] = load_lanes<kFull>(r2 + x * s2, d.lanes);
+    v[0] = load_lanes<kFull>(r0 + x * pixel, d.lanes);
+    v[1] = load_lanes<kFull>(r1 + x * pixel, d.lanes);
+    v[2] = load_lanes<kFull>(r2 + x * pixel, d.lanes);
   };
   const auto tap = [&](F32 sum, const F32(&v)[3], int t) __attribute__((always_inline)) {
     return fma(v[2], w[6 + t], fma(v[1], w[3 + t], fma(v[0], w[t], sum)));
@@ -83,16 +115,26 @@ void depthwise_3x3_row(const ConvProblem& p, const DepthwiseRow& d) {
   }
 }
 
+// Seven outputs at a time: the widths of common networks are its multiples.
+template <int kWidth, int kStride, bool kFull>
+void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
+  if (kWidth == 3 && d.tap_count == 3) return depthwise_3x3_row<kStride, kFull>(p, d);
+  const int64_t width = p.out[2];
+  int64_t o = 0;
+  for (; width - o > 4; o += 7) depthwise_tile<kWidth, kStride, 7, kFull>(p, d, o, width - o);
+  if (o < width) depthwise_tile<kWidth, kStride, 4, kFull>(p, d, o, width - o);
+}
+
 // Any kernel: kPixels outputs share each weight. All kernel columns [first, last) must lie inside for all pixels.
 template <int kPixels, bool kFull>
 MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t first, int64_t last) {
   F32 sum[kPixels];
   const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
   MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
-  for (int64_t r = 0; r < d.row_count; ++r) {
-    const int64_t pixel = d.row_pixel[r], step = pixel * p.stride[2], tap_step = pixel * p.dilation[2];
-    const float* in = d.rows[r] + (o * p.stride[2] - p.pad[2]) * pixel + first * tap_step;
-    const float* w = d.w + (r * p.kernel[2] + first) * d.tap_stride;
+  const int64_t pixel = p.in_view.pixel, step = pixel * p.stride[2], tap_step = pixel * p.dilation[2];
+  for (int64_t r = 0; r < d.tap_count; ++r) {
+    const float* in = d.taps[r].in + d.channel + (o * p.stride[2] - p.pad[2]) * pixel + first * tap_step;
+    const float* w = d.taps[r].w + d.channel + first * d.tap_stride;
     for (int64_t t = first; t < last; ++t, in += tap_step, w += d.tap_stride) {
       const F32 weight = load(w);
       MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] =
@@ -133,75 +175,93 @@ void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
 
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 
-MICA_INLINE DepthwiseRowFn pick_depthwise(const ConvProblem& p, bool full) {
-  const bool is_3x3 = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.dilation[2] == 1;
-  if (is_3x3 && p.stride[2] == 1) return full ? depthwise_3x3_row<1, true> : depthwise_3x3_row<1, false>;
-  if (is_3x3 && p.stride[2] == 2) return full ? depthwise_3x3_row<2, true> : depthwise_3x3_row<2, false>;
-  return full ? depthwise_row<true> : depthwise_row<false>;
+template <bool kFull>
+MICA_INLINE DepthwiseRowFn depthwise_fn(const ConvProblem& p) {
+  const int64_t width = p.kernel[2];
+  if (p.dilation[2] == 1 && p.stride[2] == 1) {
+    if (width == 3) return depthwise_row_of<3, 1, kFull>;
+    if (width == 5) return depthwise_row_of<5, 1, kFull>;
+    if (width == 7) return depthwise_row_of<7, 1, kFull>;
+  }
+  if (p.dilation[2] == 1 && p.stride[2] == 2) {
+    if (width == 3) return depthwise_row_of<3, 2, kFull>;
+    if (width == 5) return depthwise_row_of<5, 2, kFull>;
+    if (width == 7) return depthwise_row_of<7, 2, kFull>;
+  }
+  return depthwise_row<kFull>;
 }
 
-// The kernel's input rows for output row `o` (its x is not read), from channel 0.
-MICA_INLINE void aim_rows(const ConvArgs& args, const Pixel& o, const float* zeros, const float** rows,
-                          int64_t* pixels) {
+// The kernel's rows that lie inside the input, for output row `o` (its x is not read); returns how many.
+MICA_INLINE int64_t aim_rows(const ConvArgs& args, const Pixel& o, int64_t tap_stride, DepthwiseTap* taps) {
   const ConvProblem& p = args.problem;
   const Pixel corner = corner_of(p, o);
+  const float* w = args.w;
+  int64_t count = 0;
   for (int64_t z = 0; z < p.kernel[0]; ++z)
-    for (int64_t y = 0; y < p.kernel[1]; ++y) {
+    for (int64_t y = 0; y < p.kernel[1]; ++y, w += p.kernel[2] * tap_stride) {
       const Pixel from{o.image, corner.z + z * p.dilation[0], corner.y + y * p.dilation[1], 0};
-      const bool is_inside = inside(from.z, p.in[0]) && inside(from.y, p.in[1]);
-      *rows++ = is_inside ? args.x + at(p.in_view, from) : zeros;
-      *pixels++ = is_inside ? p.in_view.pixel : 0;
+      if (inside(from.z, p.in[0]) && inside(from.y, p.in[1])) taps[count++] = {args.x + at(p.in_view, from), w};
     }
+  return count;
+}
+
+struct DepthwiseRange {
+  int64_t row_begin, row_end, channel_begin, channel_end;
+};
+
+// What is left of the epilogue of one output row: activations beyond a clip, a residual.
+MICA_INLINE void depthwise_finish(const ConvArgs& args, const DepthwiseRange& range, int64_t row, const Pixel& o) {
+  const ConvProblem& p = args.problem;
+  const GemmEpilogue& e = args.epilogue;
+  const int64_t channels = range.channel_end - range.channel_begin, pixel = p.out_view.pixel;
+  float* out = args.y + at(p.out_view, o) + range.channel_begin;
+  const float* residual = e.residual ? e.residual + at(p.residual_view, o) + range.channel_begin : nullptr;
+  kActivateRows[static_cast<int>(e.activation)](
+      {out, pixel, out, pixel, residual, p.residual_view.pixel, e.residual_last, p.out[2], channels, e.a, e.b});
+  if (e.finish) e.finish(e.finish_context, out, pixel, row * p.out[2], range.channel_begin, p.out[2], channels);
+}
+
+void depthwise_rows(const ConvArgs& args, const DepthwiseRange& range, DepthwiseTap* taps) {
+  const ConvProblem& p = args.problem;
+  const GemmEpilogue& e = args.epilogue;
+  const bool clips = e.activation == Activation::kClip && !e.residual;
+  const bool later = !clips && (e.activation != Activation::kNone || e.residual);
+  const float inf = __builtin_inff();
+  const DepthwiseRowFn whole = depthwise_fn<true>(p), partial = depthwise_fn<false>(p);
+  DepthwiseRow d{.taps = taps,
+                 .tap_stride = panel_count(p.out_channels) * kPanel,
+                 .out_pixel = p.out_view.pixel,
+                 .lo = clips ? e.a : -inf,
+                 .hi = clips ? e.b : inf};
+  for (int64_t row = range.row_begin; row < range.row_end; ++row) {
+    const int64_t plane = row / p.out[1];
+    const Pixel o{plane / p.out[0], plane % p.out[0], row % p.out[1], 0};
+    d.tap_count = aim_rows(args, o, d.tap_stride, taps);
+    for (int64_t channel = range.channel_begin; channel < range.channel_end; channel += kLanes) {
+      d.channel = channel;
+      d.lanes = range.channel_end - channel < kLanes ? static_cast<int>(range.channel_end - channel) : kLanes;
+      d.bias = e.bias ? e.bias + channel : nullptr;
+      d.out = args.y + at(p.out_view, o) + channel;
+      (d.lanes == kLanes ? whole : partial)(p, d);
+      if (e.finish && !later)
+        e.finish(e.finish_context, d.out, d.out_pixel, row * p.out[2], channel, p.out[2], d.lanes);
+    }
+    if (later) depthwise_finish(args, range, row, o);
+  }
 }
 
 void run_depthwise_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
-  const GemmEpilogue& e = args.epilogue;
+  const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
   const int64_t all_rows = p.images * p.out[0] * p.out[1], row_tasks = (all_rows + c.row_block - 1) / c.row_block;
   const int64_t row_begin = task % row_tasks * c.row_block, channel_begin = task / row_tasks * c.channel_block;
-  const int64_t row_end = row_begin + c.row_block < all_rows ? row_begin + c.row_block : all_rows;
-  const int64_t channel_end =
-      channel_begin + c.channel_block < p.out_channels ? channel_begin + c.channel_block : p.out_channels;
-  const int64_t taps = p.kernel[0] * p.kernel[1];
-  // Scratch: zeros for one vector, then pointers and strides of the kernel's rows, as channel 0 and as this vector see
-  // them.
-  for (int i = 0; i < kPanel; ++i) scratch[i] = 0.0f;
-  const float** base = reinterpret_cast<const float**>(scratch + kPanel);
-  const float** rows = base + taps;
-  int64_t* pixels = reinterpret_cast<int64_t*>(rows + taps);
-  const bool clips = e.activation == Activation::kClip && !e.residual;
-  const bool later = !clips && (e.activation != Activation::kNone || e.residual);
-  const float inf = __builtin_inff();
-  DepthwiseRow d{.rows = rows,
-                 .row_pixel = pixels,
-                 .row_count = taps,
-                 .tap_stride = panel_count(p.out_channels) * kPanel,
-                 .out_pixel = p.out_view.pixel,
-                 .lo = clips ? e.a : -inf,
-                 .hi = clips ? e.b : inf};
-  for (int64_t row = row_begin; row < row_end; ++row) {
-    const int64_t plane = row / p.out[1];
-    const Pixel o{plane / p.out[0], plane % p.out[0], row % p.out[1], 0};
-    aim_rows(args, o, scratch, base, pixels);
-    for (int64_t channel = channel_begin; channel < channel_end; channel += kLanes) {
-      for (int64_t t = 0; t < taps; ++t) rows[t] = pixels[t] ? base[t] + channel : base[t];
-      d.lanes = channel_end - channel < kLanes ? static_cast<int>(channel_end - channel) : kLanes;
-      d.w = args.w + channel;
-      d.bias = e.bias ? e.bias + channel : nullptr;
-      d.out = args.y + at(p.out_view, o) + channel;
-      pick_depthwise(p, d.lanes == kLanes)(p, d);
-      if (e.finish && !later)
-        e.finish(e.finish_context, d.out, d.out_pixel, row * p.out[2], channel, p.out[2], d.lanes);
-    }
-    if (!later) continue;
-    float* out = args.y + at(p.out_view, o) + channel_begin;
-    const float* residual = e.residual ? e.residual + at(p.residual_view, o) + channel_begin : nullptr;
-    kActivateRows[static_cast<int>(e.activation)]({out, d.out_pixel, out, d.out_pixel, residual, p.residual_view.pixel,
-                                                   e.residual_last, p.out[2], channel_end - channel_begin, e.a, e.b});
-    if (e.finish)
-      e.finish(e.finish_context, out, d.out_pixel, row * p.out[2], channel_begin, p.out[2],
-               channel_end - channel_begin);
+  const int64_t channel_end = least(channel_begin + c.channel_block, p.out_channels);
+  DepthwiseRange range{.row_begin = row_begin, .row_end = least(row_begin + c.row_block, all_rows)};
+  for (int64_t channel = channel_begin; channel < channel_end; channel += c.channel_pass) {
+    range.channel_begin = channel;
+    range.channel_end = least(channel + c.channel_pass, channel_end);
+    depthwise_rows(args, range, reinterpret_cast<DepthwiseTap*>(scratch));
   }
 }
 

@@ -245,6 +245,8 @@ MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const Con
   return block;
 }
 
+constexpr int64_t kNearFloats = 1 << 15;
+
 void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const WinogradBlock& block, const float* u,
                        int64_t tiles) {
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
@@ -255,17 +257,26 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
                 .n = panels * kPanel,
                 .c_stride = block.m_row,
                 .epilogue = &kPlain};
+  // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
   const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
+  const bool streams = count > 1 && panels * channels * kPanel > kNearFloats;
+  const int64_t step = streams ? 2 : panels;
   for (int64_t point = 0; point < plane.all_points(); ++point) {
     rows.b = u + point * panels * channels * kPanel;
-    rows.panel_end = panels;
-    int64_t left = count;
-    for (int64_t tile = 0; tile < tiles; tile += rows.rows, --left) {
-      rows.rows = static_cast<int>((tiles - tile + left - 1) / left);
-      const float* a = block.v + point * block.v_point + tile * block.v_row;
-      rows.segments = &a;
-      rows.c = block.m + point * block.m_point + tile * block.m_row;
-      gemm_kernels.row_block(rows);
+    for (int64_t panel = 0; panel < panels; panel += step) {
+      rows.panel_begin = panel;
+      rows.panel_end = panel + step < panels ? panel + step : panels;
+      int64_t row_tile = 0;
+      for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
+        rows.rows = static_cast<int>((tiles - tile + count - row_tile - 1) / (count - row_tile));
+        // Each of the first two passes fetches one of the next two panels.
+        const bool fetches = streams && row_tile < 2;
+        rows.next = fetches ? rows.b + (rows.panel_end + row_tile) * rows.panel_stride : nullptr;
+        const float* a = block.v + point * block.v_point + tile * block.v_row;
+        rows.segments = &a;
+        rows.c = block.m + point * block.m_point + tile * block.m_row;
+        gemm_kernels.row_block(rows);
+      }
     }
   }
 }

@@ -47,6 +47,8 @@ void move_loop(ChainArgs& args, int from, int to) {
   for_each_operand(args, [&](ChainOperand& o) { o.strides[to] = o.strides[from]; });
 }
 
+constexpr int64_t kShortRow = 16, kLongRow = 64;
+
 // Loop i + 1 continues loop i for every operand.
 bool continues(ChainArgs& args, int outer, int inner) {
   bool all = true;
@@ -85,6 +87,13 @@ void prepare_chain(ChainArgs& args) {
     args.loops = 1;
     args.dims[0] = 1;
     for_each_operand(args, [](ChainOperand& o) { o.strides[0] = 1; });
+  }
+  // A row of a few elements costs more than strides do: the next loop that is long goes inside then, or the longest.
+  if (args.dims[args.loops - 1] < kShortRow) {
+    int best = args.loops - 1;
+    for (int i = args.loops - 1; i >= 0 && args.dims[best] < kLongRow; --i)
+      if (args.dims[i] > args.dims[best]) best = i;
+    swap_loops(args, best, args.loops - 1);
   }
   int64_t rows = 1;
   for (int i = 0; i + 1 < args.loops; ++i) rows *= args.dims[i];

@@ -24,6 +24,7 @@ struct RowBlock {
   int64_t c_stride = 0;
   const float* residual = nullptr;  // column 0 of the first row of epilogue->residual, or null
   int64_t row = 0, column = 0;      // index of the first row, and of C's first column, for epilogue->finish
+  const float* next = nullptr;      // a panel that will be read soon, fetched meanwhile; or null
   bool first_k = true, last_k = true;
   const GemmEpilogue* epilogue = nullptr;
 };

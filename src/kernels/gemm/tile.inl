@@ -51,7 +51,8 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
   }
 }
 
-template <int R, int P>
+// kFetch: also fetches block.next, a line for each step of k.
+template <int R, int P, bool kFetch = false>
 __attribute__((noinline)) void tile(const RowBlock& block, const TilePlace& at, bool finish) {
   constexpr int V = P * kPanelVectors;
   F32 sum[R][V];
@@ -64,6 +65,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, const TilePlace& at, 
   }
   const float* b = at.b;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
+  const float* next = block.next;
   for (int64_t s = 0; s < block.segment_count; ++s) {
     const float* a = block.segments[s];
     for (int64_t k = 0; k < block.segment_k; ++k) {
@@ -71,6 +73,10 @@ __attribute__((noinline)) void tile(const RowBlock& block, const TilePlace& at, 
       MICA_UNROLL for (int p = 0; p < P; ++p) MICA_UNROLL for (int j = 0; j < kPanelVectors; ++j)
           row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
       // Few rows stream the panels from memory: each is fetched 4 KiB ahead.
+      if constexpr (kFetch) {
+        prefetch_far(next);
+        next += kPanel;
+      }
       if constexpr (R <= 3) MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + 64 * kPanel);
       b += kPanel;
       MICA_UNROLL for (int i = 0; i < R; ++i) {
@@ -86,13 +92,13 @@ __attribute__((noinline)) void tile(const RowBlock& block, const TilePlace& at, 
 
 using TileFn = void (*)(const RowBlock&, const TilePlace&, bool);
 
-// tiles[r - 1] for r rows: the widest, the main and the single-panel one.
+// tiles[r - 1] for r rows: the widest, the main, the single-panel one, and the main one that fetches.
 struct TileRow {
-  TileFn wide, main, single;
+  TileFn wide, main, single, fetch;
 };
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
-  rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
+  rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>, tile<R, kMainPanels, (R > 3)>};
   if constexpr (R > 1) fill_tiles<R - 1>(rows);
 }
 struct Tiles {
@@ -147,7 +153,10 @@ void run_row_block(const RowBlock& block) {
   for (int64_t p = block.panel_begin; p < block.panel_end;) {
     const int64_t left = block.panel_end - p, first = p * kPanel;
     const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
-    const TileFn fn = panels == wide ? fns.wide : panels == kMainPanels ? fns.main : fns.single;
+    const TileFn fn = panels == kMainPanels && block.next ? fns.fetch
+                      : panels == wide                    ? fns.wide
+                      : panels == kMainPanels             ? fns.main
+                                                          : fns.single;
     const int64_t width = panels * kPanel;
     if (simple && first + width <= block.n) {
       fn(block,

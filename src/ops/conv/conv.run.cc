@@ -132,6 +132,7 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY_STATUS(take_epilogue(scope, *step, to.operand == y));
   step->isa = scope.machine->isa;
   step->limits = limits_of(*scope.machine);
+  step->force = conv_force(scope.machine->force.view());
   const ConvAlgorithm algorithm =
       scope.band ? band_algorithm(whole_algorithm(scope, sizes), p) : algorithm_of(scope, p);
   step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);

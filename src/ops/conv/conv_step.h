@@ -1,6 +1,7 @@
 // One convolution on the kernels as a step.
 #pragma once
-#include "kernels/conv/conv.h"
+#include "base/format.h"
+#include "kernels/conv/cost.h"
 #include "step/channels_last.h"
 
 namespace mica::conv {
@@ -15,6 +16,7 @@ struct ConvStep {
   const ConvKernels* kernels;
   Isa isa;  // what the choice was made for
   GemmLimits limits;
+  ConvForce force;
 };
 
 inline void run_step(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -27,6 +29,30 @@ inline void run_step(const void* arguments, void* const* operands, const TaskRan
   if (step.operands.bias >= 0) args.epilogue.bias = at(step.operands.bias);
   args.epilogue.residual = at(step.operands.residual);
   step.kernels->run(args, range.begin, range.end, static_cast<float*>(range.scratch));
+}
+
+// What a step's algorithm is and what else there was, for people; and whether Machine::force was heeded.
+struct Explanation {
+  size_t length = 0;  // of what was written
+  bool can_force = false, is_forced = false;
+};
+
+// False when the step, which its kernel tells, is no convolution of this file.
+inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
+  if (kernel != run_step) return false;
+  const ConvStep& step = *static_cast<const ConvStep*>(arguments);
+  const ConvProblem& p = step.args.problem;
+  const ConvAlgorithm chosen = step.args.choice.algorithm;
+  out.length = print_candidates(p, chosen, step.isa, step.limits, text);
+  const auto rest = text.subspan(out.length);
+  if (rest.size() > 2) {
+    out.length += format_to(rest.data(), rest.size(), ". ");
+    out.length += print(p, step.args.choice, rest.data() + 2, rest.size() - 2);
+  }
+  out.is_forced = step.force.allows(chosen);
+  for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
+    out.can_force = out.can_force || (c.allowed && step.force.allows(c.algorithm));
+  return true;
 }
 
 inline ConvView view_of(const ImageView& v) { return {v.image, v.depth, v.row, v.pixel}; }

@@ -103,7 +103,9 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   p.out_view = view_of(to.view);
   ConvAlgorithm algorithm = choose_conv_algorithm(p);
   if (is_winograd(algorithm)) algorithm = ConvAlgorithm::kImplicit;  // its transforms round
-  step->args.choice = choose_conv(p, algorithm, scope.machine->isa, limits_of(*scope.machine));
+  step->isa = scope.machine->isa;
+  step->limits = limits_of(*scope.machine);
+  step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
   step->kernels = &conv_kernels(scope.machine->isa);
   step->operands = {.x = from.operand, .y = to.operand};
   MICA_TRY(ExactPacking * packing, scope.arguments<ExactPacking>());
