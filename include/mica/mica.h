@@ -104,7 +104,8 @@ typedef enum mica_dtype {
   MICA_F4E2M1,
   MICA_STRING,
   MICA_C64,
-  MICA_C128
+  MICA_C128,
+  MICA_DTYPE_LIMIT = 0x7fffffff /* not a type: any number that a caller passes is one of the enumeration */
 } mica_dtype;
 
 /* "f32"; "none" for a number that is no type. */

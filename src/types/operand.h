@@ -55,7 +55,8 @@ void fill_elements(const TensorView& view, const void* value);
 // A view of the elements begin, begin + step, … of an axis; `length` of them.
 inline TensorView slice_axis(TensorView view, int axis, int64_t begin, int64_t length, int64_t step = 1) {
   const auto a = static_cast<size_t>(axis);
-  if (length > 0) view.data = static_cast<char*>(view.data) + begin * view.strides[a];
+  // By number: a view that only says sizes has no address.
+  if (length > 0) view.data = reinterpret_cast<void*>(reinterpret_cast<intptr_t>(view.data) + begin * view.strides[a]);
   view.dims[a] = length;
   view.strides[a] *= step;
   return view;

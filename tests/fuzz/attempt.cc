@@ -14,7 +14,7 @@
 namespace mica::fuzz {
 namespace {
 
-constexpr size_t kMemoryCap = size_t{256} << 20;
+constexpr size_t kMemoryCap = size_t{64} << 20;
 constexpr int64_t kDeadlineNs = 3'000'000'000;
 constexpr int64_t kMostElements = 1 << 20;  // of an input
 Context context;

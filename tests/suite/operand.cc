@@ -134,6 +134,8 @@ void fill(const TensorView& view, const Spec& spec) {
       elements.set_number(i, number);
     else if (view.dtype == DType::kBool)
       elements.set_integer(i, spec.fill == Fill::kUniform ? number > (spec.low + spec.high) / 2 : number != 0);
+    else if (number >= 0x1p63)  // of 64 bits without a sign
+      elements.set_integer(i, static_cast<int64_t>(static_cast<uint64_t>(std::floor(number))));
     else
       elements.set_integer(i, static_cast<int64_t>(std::floor(number)));
   }

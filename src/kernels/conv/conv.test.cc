@@ -230,6 +230,8 @@ TEST_P(Conv, EveryFinishedRectangleIsShownOnce) {
       }
 }
 
+TEST_P(Conv, CostKnowsTheTile) { EXPECT_EQ(cost_tile_rows(GetParam()), gemm_tile_rows(GetParam())); }
+
 TEST(ConvChoice, SuitsTheProblem) {
   const auto algorithm = [](int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
     ConvCase c = make(size, in, out, kernel, stride, 1, kernel / 2);

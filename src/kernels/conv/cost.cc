@@ -25,13 +25,14 @@ constexpr double kPriceOfError = 1.08;
 
 struct Lanes {
   double lanes, fmas;  // vectors of multiply-adds a cycle
+  int rows;            // of a register tile of the product: known of sets that this build has not, too
 };
 Lanes lanes_of(Isa isa) {
   switch (isa) {
-    case Isa::kAvx512: return {16, 2};
-    case Isa::kAvx2: return {8, 2};
-    case Isa::kNeon: return {4, 2};
-    default: return {4, 1};
+    case Isa::kAvx512: return {16, 2, 14};
+    case Isa::kAvx2: return {8, 2, 6};
+    case Isa::kNeon: return {4, 2, 6};
+    default: return {4, 1, 2};
   }
 }
 
@@ -79,7 +80,7 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
                          static_cast<double>(up(columns, lanes)) * (kOutputCycles + spilled);
   const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
   const int64_t width = (panel_count(channels) + panel_count(columns)) * kPanel;
-  const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, gemm_tile_rows(isa));
+  const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, lanes_of(isa).rows);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
   const double product = points * blocks * product_cycles(isa, block, panel_count(columns), channels);
   const double weights = points * blocks * static_cast<double>(panels_size(channels, columns)) * 4;
@@ -99,9 +100,11 @@ bool beats(const ConvCandidate& c, const ConvCandidate& other) {
 
 }  // namespace
 
+int cost_tile_rows(Isa isa) { return lanes_of(isa).rows; }
+
 double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k) {
   const Lanes l = lanes_of(isa);
-  const int64_t main = l.lanes == kPanel ? 2 : 1, tiles = up(m, gemm_tile_rows(isa));
+  const int64_t main = l.lanes == kPanel ? 2 : 1, tiles = up(m, l.rows);
   if (tiles == 0) return 0;
   const double rows = static_cast<double>(m) / static_cast<double>(tiles), depth = static_cast<double>(k);
   const double wide = static_cast<double>(panels / main) * tile_cycles(l, rows, static_cast<double>(main), depth);

@@ -29,6 +29,9 @@ struct ConvCandidates {
 };
 ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLimits& limits);
 
+// Rows of a register tile of a set's product, also of sets that this build has not: choices for them must not depend on
+// the build.
+int cost_tile_rows(Isa isa);
 // Cycles of m rows of K against panels of 16 columns.
 double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k);
 
