@@ -30,7 +30,8 @@ def arguments():
     add("--clock", choices=("wall", "cpu"), default="wall", help="cpu: processor time, for a machine with other work; "
         "only with one thread")
     add("--out", default=str(ROOT / "build" / "bench"), help="folder for the results")
-    add("--build", default=str(ROOT / "build"), help="build tree with mica and libmica.so")
+    add("--build", type=lambda path: str(Path(path).resolve()), default=str(ROOT / "build"),
+        help="build tree with mica and libmica.so")
     add("--venv", default=str(CACHE / "peers"), help="virtual environment of the peers; made when missing")
     add("--makers-venv", default=str(CACHE / "makers"), help="that of the networks' makers")
     add("--nets", default=str(CACHE / "nets"), help="the networks; made when missing")
