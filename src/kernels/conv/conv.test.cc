@@ -109,18 +109,23 @@ TEST_P(Conv, DepthwiseShapes) {
             }
 }
 
+// residual: 0 none, 1 before the activation, 2 behind it.
+void set_epilogue(ConvCase& c, Activation kind, int residual) {
+  c.epilogue = {.bias = c.bias.data(),
+                .residual = residual ? c.residual.data() : nullptr,
+                .residual_last = residual == 2,
+                .activation = kind,
+                .a = -0.25f,
+                .b = 0.5f};
+}
+
 TEST_P(Conv, DepthwiseEpilogues) {
   for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
     for (int residual : {0, 1, 2}) {
       ConvCase c = make(9, 21, 21, 3, 1, 1, 1);
       c.p.groups = 21;
       c.finish(0, 2);
-      c.epilogue = {.bias = c.bias.data(),
-                    .residual = residual ? c.residual.data() : nullptr,
-                    .residual_last = residual == 2,
-                    .activation = kind,
-                    .a = -0.25f,
-                    .b = 0.5f};
+      set_epilogue(c, kind, residual);
       c.run(GetParam(), ConvAlgorithm::kDepthwise);
       ASSERT_NO_FATAL_FAILURE(c.check());
     }
@@ -352,12 +357,7 @@ TEST_P(Conv, WinogradEpilogues) {
         if (tall) c.p.kernel[2] = 1, c.p.pad[2] = 0, set_out(c.p, 1);
         c.finish(0, 2);
         c.slack = 16;
-        c.epilogue = {.bias = c.bias.data(),
-                      .residual = residual ? c.residual.data() : nullptr,
-                      .residual_last = residual == 2,
-                      .activation = kind,
-                      .a = -0.25f,
-                      .b = 0.5f};
+        set_epilogue(c, kind, residual);
         c.run(GetParam(), ConvAlgorithm::kWinograd6);
         ASSERT_NO_FATAL_FAILURE(c.check());
       }
