@@ -112,12 +112,12 @@ def one_figure(args, case, bar, scratch):
     seats, files = seats_for(args, net, scratch)
     with np.load(f"{base}.reference.npz") as stored:
         references = [stored[name] for name in stored.files]
+    kept = json.loads(Path(f"{base}.json").read_text()).get("kept")
     for seat in (s for s in seats if not s.error):
         bar.show(f"{net} {threads}T: {TITLES[seat.name]} loads")
         rounds.open_seat(seat, start, files[seat.name], f"{base}.inputs.npz")
         if seat.worker:
-            check = rounds.check_answers
-            check(seat, references, scratch)
+            rounds.check_answers(seat, references, kept, scratch)
     pace = rounds.Pace(clock=args.clock, **(rounds.QUICK if args.quick else {}))
     try:
         rounds.play(seats, pace, lambda k, share: bar.show(f"{net} {threads}T: round {k}", share))
@@ -193,7 +193,7 @@ def main():
     nets = make_nets(args, names)
     for number, net in enumerate(nets):
         print(f"\r\033[Kconverting {net} ({number + 1} of {len(nets)})", end="", file=sys.stderr, flush=True)
-        convert.convert(python, args.nets, net)
+        convert.convert(python, args.nets, net, args.peers.split(","))
     print("\r\033[K", end="", file=sys.stderr)
     if args.prepare:
         print(f"{len(nets)} of {len(names)} networks are ready in {args.nets}")

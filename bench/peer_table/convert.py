@@ -31,10 +31,11 @@ def shapes_of(base):
         return [(stored[name].shape, kinds.get(stored[name].dtype.name, "")) for name in stored.files]
 
 
-def convert(python, folder, net):
-    """Makes the files that are missing and not known to fail."""
+def convert(python, folder, net, peers):
+    """Makes the files of these peers that are missing and not known to fail."""
     base = Path(folder) / net
-    for peer, command in commands(python, base, shapes_of(base)).items():
+    made_by = commands(python, base, shapes_of(base))
+    for peer, command in ((p, made_by[p]) for p in made_by if p in peers):
         error = Path(f"{base}.{peer}.error")
         if Path(f"{base}{FILES[peer]}").exists() or error.exists():
             continue

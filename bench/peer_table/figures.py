@@ -36,17 +36,20 @@ def settled(values, least=LEAST_ROUNDS, limit=SPREAD):
     return len(values) >= least and spread(values) < limit
 
 
-def difference(answers, references):
+def difference(answers, references, kept=None):
     """The largest max|a - b| / max|b| over all outputs; infinite for another count, another size, or what is not
-    finite in either. An output whose axes stand in another order (channels last) is turned first."""
+    finite in either. An output whose axes stand in another order (channels last) is turned first.
+    kept: for each reference of which only a part is there, {"shape", "stride"}: every stride-th value of that shape."""
     import numpy as np
     if len(answers) != len(references) or not references:
         return math.inf
     worst = 0.0
-    for answer, reference in zip(answers, references):
-        answer = turned(np.asarray(answer, np.float64), reference.shape)
-        reference = np.asarray(reference, np.float64)
-        if answer is None or not np.isfinite(answer).all() or not np.isfinite(reference).all():
+    kept = kept or [{"shape": reference.shape, "stride": 1} for reference in references]
+    for answer, reference, part in zip(answers, references, kept):
+        answer = turned(np.asarray(answer, np.float64), part["shape"])
+        answer = None if answer is None else answer.reshape(-1)[::part["stride"]]
+        reference = np.asarray(reference, np.float64).reshape(-1)
+        if answer is None or answer.size != reference.size or not np.isfinite(answer).all() or not np.isfinite(reference).all():
             return math.inf
         scale = np.abs(reference).max()
         error = np.abs(answer - reference).max()

@@ -56,8 +56,8 @@ def open_seat(seat, start, file, inputs):
         seat.fail(failure)
 
 
-def check_answers(seat, references, scratch):
-    """A program whose answers are wrong gets no figure."""
+def check_answers(seat, references, kept, scratch):
+    """A program whose answers are wrong gets no figure. kept: see figures.difference."""
     import numpy as np
     try:
         path = f"{scratch}/{seat.name}.npz"
@@ -65,7 +65,7 @@ def check_answers(seat, references, scratch):
         seat.worker.pause()
         with np.load(path) as stored:
             answers = [stored[name] for name in stored.files]
-        seat.difference = figures.difference(answers, references)
+        seat.difference = figures.difference(answers, references, kept)
         if not figures.agrees(seat.difference):
             seat.fail(f"wrong answer: max|a-b| is {seat.difference:.2g} of max|b|")
     except PeerFailed as failure:

@@ -1,5 +1,6 @@
 """Tests of bench/peers: statistics, the rules by which a figure counts, the protocol with planted peers, the record.
 Needs numpy. The last line is `N passed, N failed`."""
+import json
 import math
 import sys
 import tempfile
@@ -12,7 +13,7 @@ sys.path += [str(HERE.parents[1] / "bench"), str(HERE.parents[1] / "bench" / "ke
 
 import numpy as np  # noqa: E402
 import test_record as records  # noqa: E402
-from peer_table import figures, report, rounds, sampling  # noqa: E402
+from peer_table import figures, models, report, rounds, sampling  # noqa: E402
 from peer_table.protocol import PeerFailed, Worker  # noqa: E402
 
 REFERENCE = [np.arange(6, dtype=np.float32).reshape(2, 3) - 2]
@@ -30,7 +31,7 @@ def table(manners, pace=FAST):
         for seat in seats:
             rounds.open_seat(seat, lambda name: start(manners[name]), "file", "inputs")
             if seat.worker:
-                rounds.check_answers(seat, REFERENCE, scratch)
+                rounds.check_answers(seat, REFERENCE, None, scratch)
     try:
         rounds.play(seats, pace)
         return rounds.summary(seats, pace)
@@ -76,6 +77,33 @@ def test_difference():
     assert figures.difference([np.zeros(3)], [np.zeros(3)]) == 0
     assert figures.difference([np.ones(3)], [np.zeros(3)]) == math.inf
     assert not figures.agrees(math.nan)
+
+
+def test_adopting_a_real_model():
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder, "models", "net", "ref")
+        kept.mkdir(parents=True)
+        Path(kept.parent, "net.onnx").write_bytes(b"")
+        np.save(kept / "in0.npy", np.array([[0, 255]], np.uint8))
+        np.save(kept / "out0.npy", np.array([1, 3], np.float32))
+        picture = {"name": "x", "dtype": "float32", "shape": [1, 2], "file": "in0.npy", "scale": 2.0, "offset": -1.0}
+        state = {"name": "h", "dtype": "float32", "shape": [3], "file": None}
+        outputs = [{"name": "y", "dtype": "float32", "shape": [1, 4], "stride": 2, "file": "out0.npy"},
+                   {"name": "inside", "inner": True}]
+        Path(kept, "ref.json").write_text(json.dumps({"inputs": [picture, state], "outputs": outputs}))
+        assert models.adopt(Path(folder, "models"), Path(folder, "nets")) == ["real_net"]
+        inputs = np.load(Path(folder, "nets", "real_net.inputs.npz"))
+        assert inputs["x"].tolist() == [[-1, 509]] and inputs["h"].tolist() == [0, 0, 0]
+        about = json.loads(Path(folder, "nets", "real_net.json").read_text())
+        assert about["kept"] == [{"shape": [1, 4], "stride": 2}] and about["bind"] == {"x": [1, 2], "h": [3]}
+
+
+def test_difference_from_every_second_value():
+    part, kept = [REFERENCE[0].reshape(-1)[::2]], [{"shape": (2, 3), "stride": 2}]
+    assert figures.difference(REFERENCE, part, kept) == 0
+    assert figures.difference([REFERENCE[0] + 0.003], part, kept) > 0.001
+    assert figures.difference([REFERENCE[0][:, ::2]], part, kept) == math.inf
+    assert figures.difference(REFERENCE, [part[0][:2]], kept) == math.inf
 
 
 def test_channels_last_answers_are_turned():
