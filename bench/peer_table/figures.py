@@ -49,7 +49,9 @@ def difference(answers, references, kept=None):
         answer = turned(np.asarray(answer, np.float64), part["shape"])
         answer = None if answer is None else answer.reshape(-1)[::part["stride"]]
         reference = np.asarray(reference, np.float64).reshape(-1)
-        if answer is None or answer.size != reference.size or not np.isfinite(answer).all() or not np.isfinite(reference).all():
+        if answer is None or answer.size != reference.size:
+            return math.inf
+        if not np.isfinite(answer).all() or not np.isfinite(reference).all():
             return math.inf
         scale = np.abs(reference).max()
         error = np.abs(answer - reference).max()
