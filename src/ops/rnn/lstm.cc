@@ -1,34 +1,25 @@
-#include "ops/rnn/recurrent.h"
+#include "ops/rnn/cells.h"
 
 namespace mica {
 namespace {
 
-constexpr rnn::Function kDefaults[] = {rnn::Function::kSigmoid, rnn::Function::kTanh, rnn::Function::kTanh};
-
 Status infer(InferScope& scope) {
   const auto& a = scope.attributes<Lstm>();
-  MICA_TRY_STATUS(rnn::check_activations(a, kDefaults));
+  MICA_TRY_STATUS(rnn::check_activations(a, rnn::kLstmFunctions));
   return rnn::infer(scope, a, 4, true);
 }
 
 // Gates stand in the order input, output, forget, cell; peepholes input, output, forget.
 Status reference(RunScope& scope) {
   const auto& a = scope.attributes<Lstm>();
-  MICA_TRY(const rnn::Activations functions, rnn::activations_of(a, kDefaults));
+  MICA_TRY(const rnn::Activations functions, rnn::activations_of(a, rnn::kLstmFunctions));
   MICA_TRY(rnn::Problem q, rnn::problem_of(scope, a, 4, true));
   const int64_t hidden = q.hidden;
   MICA_TRY(double* gates, zero_numbers(scope, 4 * hidden));
   return rnn::run(scope, q, [&](const rnn::Step& s) {
-    const rnn::Activation* f = functions.of(s.direction, 3);
+    const rnn::CellRules rules{functions.of(s.direction, 3), q.clip, a.input_forget};
     for (int64_t row = 0; row < 4 * hidden; ++row) gates[row] = s.x_sums[row] + rnn::recurrent_sum(q, s, s.h, row);
-    for (int64_t i = 0; i < hidden; ++i) {
-      const double input = f[0](q.clipped(gates[i] + s.p[i] * s.c[i]));
-      const double forget =
-          a.input_forget ? 1 - input : f[0](q.clipped(gates[2 * hidden + i] + s.p[2 * hidden + i] * s.c[i]));
-      s.c[i] = forget * s.c[i] + input * f[1](q.clipped(gates[3 * hidden + i]));
-      const double output = f[0](q.clipped(gates[hidden + i] + s.p[hidden + i] * s.c[i]));
-      s.h[i] = output * f[2](q.clipped(s.c[i]));
-    }
+    rnn::lstm_cell(rules, hidden, static_cast<const double*>(gates), s.p, s.c, s.h);
   });
 }
 

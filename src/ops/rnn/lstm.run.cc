@@ -5,8 +5,7 @@ namespace {
 
 Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<Lstm>();
-  if (a.input_forget) return false;
-  return rnn::bind_recurrent(scope, a, rnn::Cell::kLstm, "lstm_f32");
+  return rnn::bind_recurrent(scope, a, rnn::Cell::kLstm, "lstm_f32", a.input_forget);
 }
 
 }  // namespace

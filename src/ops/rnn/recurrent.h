@@ -70,6 +70,10 @@ enum class Function : uint8_t {
   kSoftsign,
   kSoftplus,
 };
+// Of one direction, where `activations` is empty.
+inline constexpr Function kLstmFunctions[] = {Function::kSigmoid, Function::kTanh, Function::kTanh},
+                          kGruFunctions[] = {Function::kSigmoid, Function::kTanh}, kRnnFunctions[] = {Function::kTanh};
+
 struct FunctionInfo {
   std::string_view name;
   int parameters;
@@ -194,7 +198,6 @@ struct Problem {
   double *h = nullptr, *c = nullptr,
          *y = nullptr;  // states [directions, batch, hidden]; y [time, directions, batch, hidden]
   const int64_t* lengths = nullptr;
-  double clipped(double v) const { return clip > 0 ? (v < -clip ? -clip : v > clip ? clip : v) : v; }
 };
 
 // A state [directions, batch, hidden], whatever order the operand has; zeros when it is left out.

@@ -1,11 +1,11 @@
 // Recurrent layers on the kernels: the inputs of all time steps are multiplied at once, then each direction walks
-// through time with one product of the state per step (two where a reset gate comes before the product). For the
-// default activations, fp32 and constant weights.
+// through time with one product of the state per step (two where a reset gate comes before the product). For fp32 and
+// constant weights; cells of the default functions have kernels of their own, others take cells.h.
 #pragma once
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/form.h"
 #include "kernels/recurrent/recurrent.h"
-#include "ops/rnn/recurrent.h"
+#include "ops/rnn/cells.h"
 #include "step/gemm_epilogue.h"
 
 namespace mica::rnn {
@@ -19,11 +19,31 @@ struct Rows {
   int64_t time = 0, direction = 0, batch = 0;
 };
 
+// What a cell has that the kernels have not.
+struct GeneralCell {
+  Activations functions;
+  int each;  // functions of a direction
+  float clip;
+  bool input_forget;
+  const float* peepholes;  // [direction][3 · hidden], or null
+  CellRules rules(int64_t d) const {
+    return {functions.of(static_cast<int>(d), each), static_cast<double>(clip), input_forget};
+  }
+};
+constexpr std::span<const Function> functions_of(Cell cell) {
+  switch (cell) {
+    case Cell::kLstm: return kLstmFunctions;
+    case Cell::kTanh: return kRnnFunctions;
+    default: return kGruFunctions;
+  }
+}
+
 struct RecurrentStep {
   Cell cell;
-  GemmArgs product;        // state times R: without pointers to the state and the results
-  const float* r[2];       // packed, of each direction
-  const float* r_bias[2];  // GRU: of the state's sums
+  const GeneralCell* general;  // null: the kernels serve
+  GemmArgs product;            // state times R: without pointers to the state and the results
+  const float* r[2];           // packed, of each direction
+  const float* r_bias[2];      // GRU: of the state's sums
   int64_t time, batch, hidden, gates;
   bool reverse[2];
   int sums;  // operand: [direction][two outer axes of x][gates · hidden]
@@ -91,8 +111,15 @@ struct Walk {
 };
 
 inline void reset_states(const RecurrentStep& s, const Walk& w, int64_t d, const float* sums) {
-  for (int64_t n = 0; n < s.batch; ++n)
-    s.kernels->gru_reset(w.gates + n * s.gates * s.hidden, w.h + n * s.hidden, w.reset_h + n * s.hidden, s.hidden);
+  for (int64_t n = 0; n < s.batch; ++n) {
+    float *gates = w.gates + n * s.gates * s.hidden, *h = w.h + n * s.hidden, *reset_h = w.reset_h + n * s.hidden;
+    if (!s.general) {
+      s.kernels->gru_reset(gates, h, reset_h, s.hidden);
+      continue;
+    }
+    gru_gates(s.general->rules(d), s.hidden, gates);
+    for (int64_t i = 0; i < s.hidden; ++i) reset_h[i] = gates[s.hidden + i] * h[i];
+  }
   GemmArgs product = s.candidate;
   product.a = w.reset_h;
   product.b = s.r[d] + s.candidate_from * s.hidden;
@@ -101,15 +128,42 @@ inline void reset_states(const RecurrentStep& s, const Walk& w, int64_t d, const
   s.gemm->run(product, 0, product.choice.tasks, w.product);
 }
 
-// From the sums of a time step to the next state of sequence n.
-inline void next_state(const RecurrentStep& s, const Walk& w, const float* sums, int64_t n) {
+// The hidden gate's sums of sequence n where the reset came before the product.
+inline const float* candidates_of(const RecurrentStep& s, const Walk& w, int64_t n) {
+  return w.candidates + n * s.candidate.c_stride + 2 * s.hidden - s.candidate_from;
+}
+
+inline void next_state_general(const RecurrentStep& s, const Walk& w, int64_t d, const float* sums, int64_t n) {
+  const int64_t hidden = s.hidden;
+  const CellRules rules = s.general->rules(d);
+  float *gates = w.gates + n * s.gates * hidden, *state = w.h + n * hidden;
+  switch (s.cell) {
+    case Cell::kLstm: {
+      const float* p = s.general->peepholes ? s.general->peepholes + d * 3 * hidden : nullptr;
+      return lstm_cell(rules, hidden, static_cast<const float*>(gates), p, w.c + n * hidden, state);
+    }
+    case Cell::kGru: {
+      const float* x = sums + n * s.sums_batch;
+      for (int64_t i = 0; i < 2 * hidden; ++i) gates[i] += x[i];
+      gru_gates(rules, hidden, gates);
+      float* candidates = gates + 2 * hidden;
+      for (int64_t i = 0; i < hidden; ++i) candidates[i] = x[2 * hidden + i] + gates[hidden + i] * candidates[i];
+      return gru_blend(rules, hidden, static_cast<const float*>(gates), static_cast<const float*>(candidates), state);
+    }
+    case Cell::kGruResetFirst:
+      return gru_blend(rules, hidden, static_cast<const float*>(gates), candidates_of(s, w, n), state);
+    case Cell::kTanh: return simple_cell(rules, hidden, static_cast<const float*>(gates), state);
+  }
+}
+
+// From the sums of a time step to the next state of sequence n in direction d.
+inline void next_state(const RecurrentStep& s, const Walk& w, int64_t d, const float* sums, int64_t n) {
+  if (s.general) return next_state_general(s, w, d, sums, n);
   float *gates = w.gates + n * s.gates * s.hidden, *state = w.h + n * s.hidden;
   switch (s.cell) {
     case Cell::kLstm: return s.kernels->lstm(gates, w.c + n * s.hidden, state, s.hidden);
     case Cell::kGru: return s.kernels->gru(sums + n * s.sums_batch, gates, state, s.hidden);
-    case Cell::kGruResetFirst:
-      return s.kernels->gru_blend(gates, w.candidates + n * s.candidate.c_stride + 2 * s.hidden - s.candidate_from,
-                                  state, s.hidden);
+    case Cell::kGruResetFirst: return s.kernels->gru_blend(gates, candidates_of(s, w, n), state, s.hidden);
     case Cell::kTanh: return s.kernels->tanh(gates, state, s.hidden);
   }
 }
@@ -136,7 +190,7 @@ inline void run_recurrent(const void* arguments, void* const* operands, const Ta
       for (int64_t n = 0; n < s.batch; ++n) {
         float* y = row(operands, s.y, t, d, n);
         if (t < length_of(s, operands, n)) {
-          next_state(s, w, sums, n);
+          next_state(s, w, d, sums, n);
           copy_row(w.h + n * s.hidden, y, s.hidden);
         } else if (y) {
           std::fill_n(y, s.hidden, 0.0f);
@@ -223,11 +277,10 @@ inline bool rows_of(const BoundOperand& operand, int index, bool batch_first, Ro
 
 inline bool suits(const BindScope& scope, const Recurrent& a) {
   const TensorView &x = scope.input(kX).view, &w = scope.input(kW).view, &r = scope.input(kR).view;
-  if (x.dtype != DType::kF32 || x.rank != 3 || x.empty() || w.empty() || r.empty() || !a.activations.empty() ||
-      a.clip != 0)
-    return false;
+  if (x.dtype != DType::kF32 || x.rank != 3 || x.empty() || w.empty() || r.empty()) return false;
   if (!scope.input(kW).constant || !scope.input(kR).constant || !w.contiguous() || !r.contiguous()) return false;
-  if ((scope.has(kB) && !scope.input(kB).constant) || scope.has(kP)) return false;
+  for (const int i : {static_cast<int>(kB), static_cast<int>(kP)})
+    if (scope.has(i) && !scope.input(i).constant) return false;
   if (scope.has(kLengths)) {
     const TensorView& lengths = scope.input(kLengths).view;
     const bool listed = lengths.dtype == DType::kI32 || lengths.dtype == DType::kI64;
@@ -296,12 +349,36 @@ inline void set_products(const BindScope& scope, RecurrentStep& s) {
   second.choice = choose_gemm(second.problem, scope.machine->isa, limits);
 }
 
-inline Result<bool> bind_recurrent(BindScope& scope, const Recurrent& a, Cell cell, std::string_view name) {
+// Null where the kernels' cell is what the attributes ask for. input_forget: of an LSTM.
+inline Result<const GeneralCell*> general_cell(BindScope& scope, const Recurrent& a, Cell cell, bool input_forget) {
+  const std::span<const Function> defaults = functions_of(cell);
+  MICA_TRY(const Activations functions, activations_of(a, defaults));
+  bool plain = a.clip == 0 && !input_forget && !scope.has(kP);
+  for (size_t i = 0; i < defaults.size() * static_cast<size_t>(a.directions()); ++i)
+    plain = plain && functions.list[i].function == defaults[i % defaults.size()];
+  if (plain) return static_cast<const GeneralCell*>(nullptr);
+  MICA_TRY(GeneralCell * general, scope.arguments<GeneralCell>());
+  *general = {functions, static_cast<int>(defaults.size()), a.clip, input_forget, nullptr};
+  if (!scope.has(kP)) return general;
+  const Elements given(scope.input(kP).view);
+  const int64_t count = scope.input(kP).view.count();
+  MICA_CHECK(count == a.directions() * 3 * scope.input(kR).view.dim(2), kBadShape, "{} peephole weights, expected {}",
+             count, a.directions() * 3 * scope.input(kR).view.dim(2));
+  MICA_TRY(void* memory, scope.memory(static_cast<size_t>(count) * sizeof(float)));
+  float* list = static_cast<float*>(memory);
+  for (int64_t i = 0; i < count; ++i) list[i] = static_cast<float>(given.number(i));
+  general->peepholes = list;
+  return general;
+}
+
+inline Result<bool> bind_recurrent(BindScope& scope, const Recurrent& a, Cell cell, std::string_view name,
+                                   bool input_forget = false) {
   if (!suits(scope, a)) return false;
   MICA_TRY(RecurrentStep * s, scope.arguments<RecurrentStep>());
   const TensorView &x = scope.input(kX).view, &r = scope.input(kR).view;
   const int64_t directions = a.directions(), width = r.dim(1);
   s->cell = cell;
+  MICA_TRY(s->general, general_cell(scope, a, cell, input_forget));
   s->hidden = r.dim(2);
   s->gates = gates_of(cell);
   s->time = x.dim(a.batch_first ? 1 : 0);

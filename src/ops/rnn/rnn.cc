@@ -1,25 +1,22 @@
-#include "ops/rnn/recurrent.h"
+#include "ops/rnn/cells.h"
 
 namespace mica {
 namespace {
 
-constexpr rnn::Function kDefaults[] = {rnn::Function::kTanh};
-
 Status infer(InferScope& scope) {
   const auto& a = scope.attributes<Recurrent>();
-  MICA_TRY_STATUS(rnn::check_activations(a, kDefaults));
+  MICA_TRY_STATUS(rnn::check_activations(a, rnn::kRnnFunctions));
   return rnn::infer(scope, a, 1, false);
 }
 
 Status reference(RunScope& scope) {
   const auto& a = scope.attributes<Recurrent>();
-  MICA_TRY(const rnn::Activations functions, rnn::activations_of(a, kDefaults));
+  MICA_TRY(const rnn::Activations functions, rnn::activations_of(a, rnn::kRnnFunctions));
   MICA_TRY(rnn::Problem q, rnn::problem_of(scope, a, 1, false));
-  MICA_TRY(double* next, zero_numbers(scope, q.hidden));
+  MICA_TRY(double* sums, zero_numbers(scope, q.hidden));
   return rnn::run(scope, q, [&](const rnn::Step& s) {
-    const rnn::Activation& f = *functions.of(s.direction, 1);
-    for (int64_t i = 0; i < q.hidden; ++i) next[i] = f(q.clipped(s.x_sums[i] + rnn::recurrent_sum(q, s, s.h, i)));
-    std::copy_n(next, q.hidden, s.h);
+    for (int64_t i = 0; i < q.hidden; ++i) sums[i] = s.x_sums[i] + rnn::recurrent_sum(q, s, s.h, i);
+    rnn::simple_cell({functions.of(s.direction, 1), q.clip}, q.hidden, static_cast<const double*>(sums), s.h);
   });
 }
 

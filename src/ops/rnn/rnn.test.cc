@@ -73,10 +73,42 @@ TEST(Recurrent, SequencesOfSeveralLengths) {
   check(p);
 }
 
-TEST(Recurrent, WhatTheKernelsLeaveOut) {
+// Cells that the kernels have not: their products run on kernels all the same.
+TEST(Recurrent, ClippedSumsPeepholesAndOtherFunctions) {
+  for (const Layer& layer : {kLstm, kGru, kRnn})
+    for (const int64_t directions : {1, 2}) {
+      std::vector<std::vector<Attribute>> variants{{{"clip", 0.5}}};
+      const char* names[] = {"", "relu", "", "hardsigmoid,softsign", "hardsigmoid,elu,softsign"};
+      const std::string each = names[layer.gates];
+      variants.push_back({{"activations", directions == 1 ? each : each + "," + each}});
+      if (layer.gates == 3) variants.push_back({{"clip", 0.5}, {"linear_before_reset", true}});
+      if (layer.gates == 4) variants.push_back({{"input_forget", true}});
+      for (const std::vector<Attribute>& attributes : variants) {
+        Problem p = recurrent(layer, directions, false, attributes);
+        p.inputs[4] = list({3}, {5, 1, 0}, DType::kI32);
+        p.expect_kernel = "recurrent_input_f32";
+        check(p);
+      }
+    }
+  for (const int64_t directions : {1, 2}) {
+    Problem p = recurrent(kLstm, directions, false);
+    p.inputs.push_back(constant(uniform({directions, 3 * 19}, -1, 1, 7)));
+    p.expect_kernel = "recurrent_input_f32";
+    check(p);
+  }
+}
+
+TEST(Recurrent, DefaultFunctionsByTheirNames) {
+  Problem p = recurrent(kLstm, 1, false, {{"activations", "sigmoid,tanh,tanh"}});
+  p.expect_kernel = "recurrent_input_f32";
+  check(p);
+}
+
+// Weights that come at run time have no packed form.
+TEST(Recurrent, WeightsThatAreInputs) {
   for (const Layer& layer : {kLstm, kGru, kRnn}) {
-    Problem p = recurrent(layer, 2, false, {{"clip", 0.5}});
-    p.inputs[4] = list({3}, {5, 1, 0}, DType::kI32);
+    Problem p = recurrent(layer, 1, false);
+    p.inputs[1] = uniform({1, layer.gates * 19, 7}, -1, 1, 2);
     p.expect_kernel = "";
     check(p);
   }
