@@ -43,8 +43,10 @@ struct SourceNode {
   // values that are in the list already become inputs in its order, further ones that the graph uses are appended to
   // both. (Of If's two regions, the first has to be given inputs for what only the second captured:
   // `Graph::add_input`.)
+  // With `misfit`: where nothing stands against the graph but the sizes of its operands, there is none, and `misfit`
+  // has the first reason.
   std::function<std::unique_ptr<Graph>(const SourceNode&, std::string_view name, std::span<const Type> types,
-                                       Values& captures)>
+                                       Values& captures, std::string* misfit)>
       region;
   mutable std::set<std::string, std::less<>> read;
 

@@ -36,6 +36,8 @@ bool concerns_one_node(Code code) {
   }
 }
 
+bool is_of_sizes(Code code) { return code == Code::kBadShape || code == Code::kBadRank || code == Code::kBadValue; }
+
 }  // namespace
 
 struct Importer::Call {
@@ -97,6 +99,7 @@ void Importer::node(pb::Node& proto, Scope& scope) {
     if (problems_.count() == before) {  // otherwise it follows from one that is noted already
       call.kind.reason = failure.error->what();
       call.kind.hint = failure.error->hint();
+      call.kind.of_sizes = is_of_sizes(failure.error->code());
       problems_.add(call.kind, call.title);
     }
     stand_in(call);
@@ -134,8 +137,10 @@ void Importer::spell(Call& call) {
   node.output_names.assign(call.proto.output().begin(), call.proto.output().end());
   while (!node.output_names.empty() && node.output_names.back().empty()) node.output_names.pop_back();
   node.attributes = std::move(call.attributes);
-  node.region = [&](const SourceNode& of, std::string_view key, std::span<const Type> types, Values& captures) {
-    return region(call.scope, of, key, types, captures);
+  node.region = [&](const SourceNode& of, std::string_view key, std::span<const Type> types, Values& captures,
+                    std::string* misfit) {
+    return misfit ? region_that_fits({call.scope, of, key, captures}, *misfit)
+                  : region(call.scope, of, key, types, captures);
   };
   const CustomOperator* custom = find_custom(custom_, node.domain, node.op);
   const size_t before = problems_.count();
@@ -270,6 +275,16 @@ std::unique_ptr<Graph> Importer::region(Scope& around, const SourceNode& node, s
   inner.add_hints(proto);
   region_outputs(proto, inner);
   return graph;
+}
+
+// Null when only sizes stand against the region. Its graph is kept: stand-ins are known by their addresses.
+std::unique_ptr<Graph> Importer::region_that_fits(const Branch& branch, std::string& misfit) {
+  const Problems before = problems_;
+  std::unique_ptr<Graph> made = region(branch.around, branch.node, branch.key, {}, branch.captures);
+  if (problems_.count() == before.count() || !problems_.only_sizes_since(before, &misfit)) return made;
+  problems_ = before;
+  dropped_.push_back(std::move(made));
+  return nullptr;
 }
 
 void Importer::region_outputs(pb::Graph& proto, Scope& scope) {

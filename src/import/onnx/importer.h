@@ -29,6 +29,13 @@ class Importer {
   pb::Function* function_of(const pb::Node& proto) const;
   std::unique_ptr<Graph> region(Scope& around, const SourceNode& node, std::string_view key,
                                 std::span<const Type> types, Values& captures);
+  struct Branch {
+    Scope& around;
+    const SourceNode& node;
+    std::string_view key;
+    Values& captures;
+  };
+  std::unique_ptr<Graph> region_that_fits(const Branch& branch, std::string& misfit);
   void region_outputs(pb::Graph& proto, Scope& scope);
   bool read_inputs(Call& call);
   void define_outputs(Call& call, const Values& values);
@@ -46,6 +53,7 @@ class Importer {
   Problems problems_;
   std::deque<GraphRef> graphs_;
   std::unordered_set<const Value*> stand_ins_;
+  std::vector<std::unique_ptr<Graph>> dropped_;
   std::unordered_set<const pb::Function*> scanned_;
   int64_t nodes_ = 0;
 };

@@ -217,6 +217,37 @@ TEST(ImportOnnx, RegionsAreClosed) {
   EXPECT_EQ(graph->outputs[0]->type, Type::tensor(DType::kF32, {2}));
 }
 
+// Sizes that are given fit one branch only, and which is taken is known at run time.
+TEST(ImportOnnx, BranchThatDoesNotFit) {
+  ModelMaker m;
+  m.input("c", {}, 9);
+  m.input("x", {"2"});
+  auto* node = add_if(m);
+  m.node("Relu", {"x"}, {"a"});
+  auto* w = m.initializer("w", 1, {2});
+  w->add_float_data(1), w->add_float_data(2);
+  auto* odd = m.initializer("odd", 1, {3});
+  for (int i = 0; i < 3; ++i) odd->add_float_data(1);
+  auto* branch = node->mutable_attribute(1)->mutable_g();
+  branch->mutable_node(0)->set_input(1, "odd");
+  ModelMaker::add_node(branch, "Neg", {"r"}, {"s"});
+  branch->mutable_output(0)->set_name("s");
+  m.output("y");
+  const auto graph = m.import();
+  ASSERT_TRUE(graph.ok()) << why(graph);
+  EXPECT_TRUE(verify(*graph, "import").ok());
+  EXPECT_EQ(graph->nodes[1]->regions[1]->nodes[0]->op->name, "misfit");
+  EXPECT_EQ(graph->outputs[0]->type, Type::tensor(DType::kF32, {2}));
+  // A branch with an unknown operator is a problem all the same, and so are two that do not fit.
+  branch->mutable_node(1)->set_op_type("Foo");
+  EXPECT_FALSE(m.import().ok());
+  branch->mutable_node(1)->set_op_type("Neg");
+  node->mutable_attribute(0)->mutable_g()->mutable_node(0)->set_input(1, "odd");
+  const auto neither = m.import();
+  ASSERT_FALSE(neither.ok());
+  EXPECT_NE(why(neither).find("neither branch fits"), std::string::npos) << why(neither);
+}
+
 TEST(ImportOnnx, ProblemsInsideRegionsAreFound) {
   ModelMaker m;
   m.input("c", {}, 9);

@@ -12,7 +12,8 @@ std::string counted(size_t n, const char* word) { return std::to_string(n) + " "
 }  // namespace
 
 bool Problems::Kind::operator<(const Kind& o) const {
-  return std::tie(domain, op, version, reason, hint) < std::tie(o.domain, o.op, o.version, o.reason, o.hint);
+  return std::tie(domain, op, version, reason, hint, of_sizes) <
+         std::tie(o.domain, o.op, o.version, o.reason, o.hint, o.of_sizes);
 }
 
 void Problems::add(Kind kind, const std::string& node) {
@@ -23,6 +24,18 @@ void Problems::add(Kind kind, const std::string& node) {
 void Problems::add(const std::string& what) {
   others_.push_back(what);
   ++count_;
+}
+
+bool Problems::only_sizes_since(const Problems& before, std::string* reason) const {
+  if (others_.size() != before.others_.size()) return false;
+  reason->clear();
+  for (const auto& [kind, names] : nodes_) {
+    const auto known = before.nodes_.find(kind);
+    if (known != before.nodes_.end() && known->second.size() == names.size()) continue;
+    if (!kind.of_sizes) return false;
+    if (reason->empty()) *reason = "`" + kind.op + "`: " + kind.reason;
+  }
+  return true;
 }
 
 Error Problems::error(std::string_view where) const {

@@ -15,12 +15,15 @@ class Problems {
     std::string op, domain;
     int version = 0;
     std::string reason, hint;
+    bool of_sizes = false;  // the operator is known, but does not fit its operands' shapes
     bool operator<(const Kind& o) const;
   };
   void add(Kind kind, const std::string& node);
   // Something that concerns no node.
   void add(const std::string& what);
   size_t count() const { return count_; }
+  // Whether all that came since `before` is of sizes. `reason`: the first.
+  bool only_sizes_since(const Problems& before, std::string* reason) const;
   // All of them, as kUnsupportedModel. `where`: the model.
   Error error(std::string_view where) const;
 

@@ -22,7 +22,7 @@ Value* modified(const SourceNode& node, Builder& build, std::string_view key, Va
   const Type types[] = {x->type};
   Values captures;
   std::vector<std::unique_ptr<Graph>> regions;
-  regions.push_back(node.region(node, key, types, captures));
+  regions.push_back(node.region(node, key, types, captures, nullptr));
   const Graph& body = *regions[0];
   if (body.outputs.size() != 1) fail(Code::kBadModel, "`{}` has {} outputs, expected 1", key, body.outputs.size());
   const Type& made = body.outputs[0]->type;

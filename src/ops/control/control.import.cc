@@ -1,13 +1,32 @@
 // If, Loop and Scan. Their regions are closed: what they use from outside follows the node's own operands.
 #include "ops/control/loop.h"
+#include "ops/control/misfit.h"
 #include "ops/control/regions.import.h"
 #include "ops/control/scan.h"
 
 namespace mica {
 MICA_DECLARE_OP(cond);
 MICA_DECLARE_OP(loop);
+MICA_DECLARE_OP(misfit);
 MICA_DECLARE_OP(scan);
 namespace {
+
+// A branch that does not fit the sizes of its operands, beside one that does: it fails when it is taken.
+std::unique_ptr<Graph> misfit_branch(const Graph& other, const std::string& reason) {
+  auto made = std::make_unique<Graph>();
+  made->dims = other.dims;
+  made->name = other.name + "_misfit";
+  Builder build(*made);
+  for (const Value* output : other.outputs) {
+    const Type& type = output->type;
+    if (!type.is_tensor()) fail(Code::kUnsupportedOperator, "a branch of an If does not fit: {}", reason);
+    Misfit a{.dtype = type.dtype, .ranked = type.shape.known()};
+    for (int i = 0; i < type.shape.rank; ++i) a.shape.push(type.shape[i].is_fixed() ? type.shape[i].value() : -1);
+    static_cast<void>(a.reason.assign(std::string_view(reason).substr(0, 250)));
+    made->add_output(build.add(op_misfit, a, {}, 1)[0], output->name);
+  }
+  return made;
+}
 
 // A branch that the known condition never takes need not make sense: shapes that decide it may not fit the other.
 Values import_if(const SourceNode& node, Builder& build) {
@@ -16,15 +35,25 @@ Values import_if(const SourceNode& node, Builder& build) {
   constexpr std::string_view kKeys[] = {"then_branch", "else_branch"};
   const TensorView* known = node.input(0)->contents();
   const bool decided = known && known->count() == 1, taken = decided && Elements(*known).integer(0) != 0;
+  std::string misfits[2];
   for (size_t r = 0; r < 2; ++r) {
     node.ignore(kKeys[r]);
     const std::string_view key = !decided ? kKeys[r] : kKeys[taken ? 0 : 1];
-    regions.push_back(node.region(node, key, {}, own[r]));
+    regions.push_back(node.region(node, key, {}, own[r], decided ? nullptr : &misfits[r]));
+  }
+  if (!regions[0] && !regions[1]) fail(Code::kBadShape, "neither branch fits the sizes of its inputs: {}", misfits[0]);
+  for (size_t r = 0; r < 2; ++r) {
+    if (!regions[r]) {
+      own[r].clear();
+      regions[r] = misfit_branch(*regions[1 - r], misfits[r]);
+    }
     for (Value* capture : own[r])
       if (std::ranges::find(captures, capture) == captures.end()) captures.push_back(capture);
     if (regions[r]->outputs.size() < static_cast<size_t>(node.outputs()))
-      fail(Code::kBadModel, "`{}` of If has {} outputs, expected {}", key, regions[r]->outputs.size(), node.outputs());
+      fail(Code::kBadModel, "`{}` of If has {} outputs, expected {}", kKeys[r], regions[r]->outputs.size(),
+           node.outputs());
   }
+  for (const auto& region : regions) region::require_whole(*region);
   for (size_t r = 0; r < 2; ++r) region::take_captures(*regions[r], 0, own[r], captures);
   Values inputs{node.input(0)};
   inputs.insert(inputs.end(), captures.begin(), captures.end());

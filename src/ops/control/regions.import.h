@@ -7,6 +7,13 @@
 
 namespace mica::region {
 
+// A result without a type stands in for a node that could not be imported, which the importer has noted.
+inline void require_whole(const Graph& body) {
+  for (const Value* output : body.outputs)
+    if (output->type.is_tensor() && output->type.dtype == DType::kNone)
+      fail(Code::kUnsupportedOperator, "the graph `{}` is not whole", body.name);
+}
+
 // Gives a region that has `formal` inputs of its own and then `own` captures the inputs for all of `captures` instead.
 inline void take_captures(Graph& body, size_t formal, const Values& own, const Values& captures) {
   const std::vector<Value*> inputs(body.inputs.begin() + static_cast<std::ptrdiff_t>(formal), body.inputs.end());
@@ -32,7 +39,7 @@ inline std::unique_ptr<Graph> carried_region(const SourceNode& node, DimTable& d
   std::vector<uint32_t> open(static_cast<size_t>(carried.count));
   for (int turn = 0; turn < kMaxRank + 2; ++turn) {
     captures.clear();
-    auto body = node.region(node, "body", types, captures);
+    auto body = node.region(node, "body", types, captures, nullptr);
     if (body->outputs.size() < static_cast<size_t>(carried.first_result + carried.count))
       fail(Code::kBadModel, "the body of {} has {} outputs, expected {} or more", node.op, body->outputs.size(),
            carried.first_result + carried.count);

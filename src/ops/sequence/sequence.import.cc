@@ -32,7 +32,7 @@ Values sequence_map(const SourceNode& node, Builder& build) {
   Values captures, inputs = node.inputs;
   const SequenceMap attributes{.operands = static_cast<int64_t>(inputs.size())};
   std::vector<std::unique_ptr<Graph>> regions;
-  regions.push_back(node.region(node, "body", types, captures));
+  regions.push_back(node.region(node, "body", types, captures, nullptr));
   if (regions[0]->outputs.size() < static_cast<size_t>(node.outputs()))
     fail(Code::kBadModel, "the body of SequenceMap has {} outputs, expected {}", regions[0]->outputs.size(),
          node.outputs());
