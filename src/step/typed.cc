@@ -43,6 +43,9 @@ bool typed_element(DType dtype, TypedElement& out) {
     case DType::kU8: out = TypedElement::kU8; return true;
     case DType::kI8: out = TypedElement::kI8; return true;
     case DType::kBool: out = TypedElement::kBool; return true;
+    case DType::kF16: out = TypedElement::kF16; return true;
+    case DType::kBf16: out = TypedElement::kBF16; return true;
+    case DType::kF64: out = TypedElement::kF64; return true;
     default: return false;
   }
 }

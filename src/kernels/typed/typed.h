@@ -29,7 +29,8 @@ enum class TypedFunction : uint8_t {
   kQuantize,
   kDequantize,  // x, scale, zero point
 };
-enum class TypedElement : uint8_t { kF32, kI32, kI64, kU8, kI8, kBool, kCount };
+// Halves and kF64 are converted only, to and from kF32 (kF64 also kI32 and kI64).
+enum class TypedElement : uint8_t { kF32, kI32, kI64, kU8, kI8, kBool, kF16, kBF16, kF64, kCount };
 
 struct TypedRow {
   const char* in[kMaxTypedInputs];

@@ -113,8 +113,8 @@ struct Bool {
   uint8_t value;
 };
 // Truncation with the wide types' nearest number beyond their range; NaN becomes 0, as the reference has it.
-template <class To>
-MICA_INLINE To from_float(float x) {
+template <class To, class Float>
+MICA_INLINE To from_float(Float x) {
   if constexpr (sizeof(To) == 8)
     return x >= 0x1p63f ? INT64_MAX : x <= -0x1p63f ? INT64_MIN : x != x ? 0 : static_cast<To>(x);
   if constexpr (sizeof(To) == 4)
@@ -123,8 +123,10 @@ MICA_INLINE To from_float(float x) {
   constexpr To kLow = To(-1) < To(0) ? static_cast<To>(-128) : To(0),
                kHigh = To(-1) < To(0) ? To(127) : static_cast<To>(255);
   if (x >= 0x1p62f || x <= -0x1p62f) return x > 0 ? kHigh : kLow;
-  return static_cast<To>(static_cast<uint64_t>(from_float<int64_t>(x)));
+  return static_cast<To>(static_cast<uint64_t>(from_float<int64_t, Float>(x)));
 }
+template <class T>
+constexpr bool kIsFloat = __is_same(T, float) || __is_same(T, double);
 template <class From, class To>
 MICA_INLINE To converted(From x) {
   if constexpr (__is_same(To, Bool)) {
@@ -134,8 +136,8 @@ MICA_INLINE To converted(From x) {
       return {x != 0};
   } else if constexpr (__is_same(From, Bool)) {
     return static_cast<To>(x.value != 0);
-  } else if constexpr (__is_same(From, float) && !__is_same(To, float)) {
-    return from_float<To>(x);
+  } else if constexpr (kIsFloat<From> && !kIsFloat<To>) {
+    return from_float<To, From>(x);
   } else {
     return static_cast<To>(x);
   }
@@ -153,6 +155,34 @@ void convert_row(const TypedRow& row, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     *reinterpret_cast<To*>(row.out + i * row.out_stride) =
         converted<From, To>(*reinterpret_cast<const From*>(row.in[0] + i * row.in_stride[0]));
+}
+
+// Halves and single precision. Rows that are no run of neighbours go element by element.
+struct F16 {
+  static F32 load(const uint16_t* p, int n) { return n == kLanes ? load_f16(p) : load_f16_partial(p, n); }
+  static void store(uint16_t* p, F32 v, int n) { n == kLanes ? store_f16(p, v) : store_f16_partial(p, v, n); }
+};
+struct BF16 {
+  static F32 load(const uint16_t* p, int n) { return n == kLanes ? load_bf16(p) : load_bf16_partial(p, n); }
+  static void store(uint16_t* p, F32 v, int n) { n == kLanes ? store_bf16(p, v) : store_bf16_partial(p, v, n); }
+};
+template <class Half>
+void from_half_row(const TypedRow& row, int64_t n) {
+  const bool dense = row.in_stride[0] == 2 && row.out_stride == 4;
+  for (int64_t i = 0; i < n; i += dense ? kLanes : 1) {
+    const int width = dense && n - i >= kLanes ? kLanes : dense ? static_cast<int>(n - i) : 1;
+    store_partial(reinterpret_cast<float*>(row.out + i * row.out_stride),
+                  Half::load(reinterpret_cast<const uint16_t*>(row.in[0] + i * row.in_stride[0]), width), width);
+  }
+}
+template <class Half>
+void to_half_row(const TypedRow& row, int64_t n) {
+  const bool dense = row.in_stride[0] == 4 && row.out_stride == 2;
+  for (int64_t i = 0; i < n; i += dense ? kLanes : 1) {
+    const int width = dense && n - i >= kLanes ? kLanes : dense ? static_cast<int>(n - i) : 1;
+    Half::store(reinterpret_cast<uint16_t*>(row.out + i * row.out_stride),
+                load_partial(reinterpret_cast<const float*>(row.in[0] + i * row.in_stride[0]), width), width);
+  }
 }
 
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -237,6 +267,20 @@ TypedRowFn find_convert_to(E to) {
   }
 }
 TypedRowFn find_convert(E from, E to) {
+  if (from == E::kF32 && to == E::kF16) return to_half_row<F16>;
+  if (from == E::kF32 && to == E::kBF16) return to_half_row<BF16>;
+  if (from == E::kF16 || from == E::kBF16)
+    return to != E::kF32 ? nullptr : from == E::kF16 ? from_half_row<F16> : from_half_row<BF16>;
+  if (from == E::kF64)
+    return to == E::kF32   ? convert_row<double, float>
+           : to == E::kI32 ? convert_row<double, int32_t>
+           : to == E::kI64 ? convert_row<double, int64_t>
+                           : nullptr;
+  if (to == E::kF64)
+    return from == E::kF32   ? convert_row<float, double>
+           : from == E::kI32 ? convert_row<int32_t, double>
+           : from == E::kI64 ? convert_row<int64_t, double>
+                             : nullptr;
   switch (from) {
     case E::kF32: return find_convert_to<float>(to);
     case E::kI32: return find_convert_to<int32_t>(to);
@@ -252,7 +296,10 @@ TypedRowFn find_where(E type) {
     case E::kF32:
     case E::kI32: return where_row<uint32_t>;
     case E::kI64: return where_row<uint64_t>;
-    default: return where_row<uint8_t>;
+    case E::kU8:
+    case E::kI8:
+    case E::kBool: return where_row<uint8_t>;
+    default: return nullptr;
   }
 }
 

@@ -169,6 +169,28 @@ TEST(Typed, KernelsRunEverywhere) {
            .inputs = {special({3, 70}, 1, dtype)},
            .expect_kernel = "cast_" + type});
   }
+  for (const DType dtype : {DType::kF16, DType::kBf16, DType::kF64}) {
+    const std::string type(name_of(dtype));
+    for (const int64_t n : {1, 7, 70}) {
+      check({.op = "cast",
+             .attributes = {{"to", DType::kF32}},
+             .inputs = {special({3, n}, 1, dtype)},
+             .expect_kernel = "cast_" + type});
+      check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {special({3, n}, 1)}, .expect_kernel = "cast_f32"});
+      check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {uniform({3, n}, -9e4, 9e4, 4)}});
+    }
+  }
+  for (const DType dtype : {DType::kI32, DType::kI64}) {
+    const std::string type(name_of(dtype));
+    check({.op = "cast",
+           .attributes = {{"to", dtype}},
+           .inputs = {special({3, 70}, 1, DType::kF64)},
+           .expect_kernel = "cast_f64"});
+    check({.op = "cast",
+           .attributes = {{"to", DType::kF64}},
+           .inputs = {special({3, 70}, 1, dtype)},
+           .expect_kernel = "cast_" + type});
+  }
   for (const std::string op : {"equal", "less", "greater", "less_or_equal", "greater_or_equal"})
     check({.op = op, .inputs = {special({40000}, 1), special({1}, 2)}, .expect_kernel = op + "_f32"});
 }
