@@ -26,11 +26,11 @@ mica_unit_tests(test_compiler mica_compiler src/ir/*.test.cc src/passes/*.test.c
   tests/support/canonical.cc tests/support/run_graph.cc)
 mica_unit_tests(test_importers mica_importers src/import/*.test.cc src/import/*/*.test.cc)
 mica_unit_tests(test_tools mica_tools src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc
-  src/tools_api/*.test.cc)
+  src/tools_api/*.test.cc tests/support/canonical.cc tests/support/run_graph.cc)
 # Whole graphs in IR text, run: what compiler and runtime do together.
 mica_unit_tests(test_graphs mica_compiler tests/graphs/*.test.cc
   tests/support/canonical.cc tests/support/run_graph.cc)
-foreach(name test_compiler test_graphs)
+foreach(name test_compiler test_graphs test_tools)
   if(TARGET ${name})
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
   endif()

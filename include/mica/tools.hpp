@@ -121,6 +121,8 @@ struct CompareOptions {
   // Differs: |a - b| > max(absolute, relative · max|a|); NaN against a number.
   double relative = 1e-4, absolute = 1e-6;
   bool stages = true;
+  // Of the run of `a`; 0: no limit. Behind them the last values that it had made are compared, and no outputs.
+  double seconds = 0;
 };
 struct ValueError {
   std::string name, reason;  // reason: another type or shape, else empty
@@ -131,7 +133,9 @@ struct ValueError {
 struct CompareReport {
   std::vector<ValueError> outputs;
   bool different = false;
-  size_t compared = 0;                              // values inside that both forms have
+  size_t compared = 0;                              // values inside that both forms have, as far as they were kept
+  bool cut = false;                                 // `a` took longer than it might
+  size_t ran = 0, stages = 0;                       // how many stages of `a` had run, where they were watched
   std::string first_stage, first_op, first_kernel;  // the first stage of `b` whose result differs
   ValueError first;
 };

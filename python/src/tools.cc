@@ -195,7 +195,7 @@ void add_tools(nb::module_& module) {
       .def(
           "__init__",
           [](tools::CompareOptions* place, double relative, double absolute, bool stages) {
-            new (place) tools::CompareOptions{relative, absolute, stages};
+            new (place) tools::CompareOptions{.relative = relative, .absolute = absolute, .stages = stages};
           },
           nb::arg("relative"), nb::arg("absolute"), nb::arg("stages"));
   module.def("convert", &convert, nb::arg("context"), nb::arg("path"), nb::arg("out"), nb::arg("options"));

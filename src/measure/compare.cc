@@ -1,19 +1,42 @@
 #include "measure/compare.h"
 
 #include <cmath>
+#include <deque>
 #include <map>
+
+#include "base/os.h"
 
 namespace mica {
 namespace {
 
 using Held = std::map<std::string, OwnedTensor, std::less<>>;
 
-// What the stages of the first form made, by name.
+constexpr size_t kMostKept = size_t{256} << 20;  // bytes of values inside, when the time is limited
+
+size_t size_of(const OwnedTensor& value) {
+  return static_cast<size_t>(dense_bytes(value.view().dtype, value.view().shape()));
+}
+
+// What the stages of the first form made, by name; beyond `most` bytes the oldest are dropped.
 struct Keeper {
+  size_t most = SIZE_MAX, bytes = 0, stages = 0;
   Held values;
+  std::deque<std::string> order;
   Status status;
+
+  void keep(std::string_view name, OwnedTensor value) {
+    bytes += size_of(value);
+    order.emplace_back(name);
+    values.insert_or_assign(order.back(), std::move(value));
+    for (; bytes > most && order.size() > 1; order.pop_front()) {
+      const auto oldest = values.find(order.front());
+      bytes -= size_of(oldest->second);
+      values.erase(oldest);
+    }
+  }
   static bool on_stage(void* user, const StageEvent& event) {
     auto& self = *static_cast<Keeper*>(user);
+    ++self.stages;
     for (size_t i = 0; i < event.outputs.size(); ++i) {
       const TensorView& view = event.outputs[i];
       if (event.output_names[i].empty() || view.dtype == DType::kString || !view.data) continue;
@@ -22,7 +45,7 @@ struct Keeper {
         self.status = copy.take_error();
         return false;
       }
-      self.values.insert_or_assign(std::string(event.output_names[i]), copy.take());
+      self.keep(event.output_names[i], copy.take());
     }
     return true;
   }
@@ -33,6 +56,7 @@ struct Judge {
   const Held& values;
   const CompareOptions& options;
   CompareResult& result;
+  bool stop_behind;  // the last value that was kept
   static bool on_stage(void* user, const StageEvent& event) {
     auto& self = *static_cast<Judge*>(user);
     for (size_t i = 0; i < event.outputs.size(); ++i) {
@@ -47,7 +71,7 @@ struct Judge {
       self.result.first_op = event.op;
       self.result.first_kernel = event.kernel;
     }
-    return true;
+    return !self.stop_behind || self.result.compared < self.values.size();
   }
 };
 
@@ -108,9 +132,9 @@ void compare_floats(const TensorView& a, const TensorView& b, const CompareOptio
   found.different = found.wrong > 0;
 }
 
-Status run_watched(Session& session, StageFn fn, void* user) {
+Status run_watched(Session& session, StageFn fn, void* user, const RunControl& control = {}) {
   session.runner().set_stage_callback(fn, user);
-  Status status = session.run();
+  Status status = session.run(control);
   session.runner().set_stage_callback(nullptr, nullptr);
   return status;
 }
@@ -177,18 +201,36 @@ ValueError compare_values(std::string name, const TensorView& a, const TensorVie
 
 Result<CompareResult> compare(Session& a, Session& b, const CompareOptions& options) {
   CompareResult result;
-  if (!options.stages) {
+  const bool limited = options.seconds > 0;
+  if (!options.stages && !limited) {
     MICA_TRY_STATUS(a.run());
     MICA_TRY_STATUS(b.run());
-  } else {
-    Keeper keeper;
-    Status status = run_watched(a, Keeper::on_stage, &keeper);
-    MICA_TRY_STATUS(std::move(keeper.status));
-    MICA_TRY_STATUS(std::move(status));
-    Judge judge{keeper.values, options, result};
-    MICA_TRY_STATUS(run_watched(b, Judge::on_stage, &judge));
+    MICA_TRY_STATUS(compare_outputs(a, b, options, result));
+    return result;
   }
+  const auto control = [&] {
+    return limited ? RunControl{.deadline_ns = now_ns() + static_cast<int64_t>(options.seconds * 1e9)} : RunControl{};
+  };
+  Keeper keeper;
+  if (limited) keeper.most = kMostKept;
+  Status status = run_watched(a, Keeper::on_stage, &keeper, control());
+  MICA_TRY_STATUS(std::move(keeper.status));
+  result.cut = limited && !status.ok() && status.error().code() == Code::kDeadline;
+  if (!result.cut) MICA_TRY_STATUS(std::move(status));
+  result.ran = keeper.stages;
+  result.stages = a.model().plan().functions[0].stages.size();
+  Judge judge{keeper.values, options, result, result.cut};
+  if (result.cut) {
+    Status early = run_watched(b, Judge::on_stage, &judge, control());
+    if (early.ok() || early.error().code() == Code::kCancelled || early.error().code() == Code::kDeadline) {
+      result.different = !result.first_op.empty();
+      return result;
+    }
+    return early.take_error();
+  }
+  MICA_TRY_STATUS(options.stages ? run_watched(b, Judge::on_stage, &judge) : b.run());
   MICA_TRY_STATUS(compare_outputs(a, b, options, result));
+  if (!options.stages && result.different) MICA_TRY_STATUS(run_watched(b, Judge::on_stage, &judge));
   return result;
 }
 

@@ -13,6 +13,9 @@ struct CompareOptions {
   // element does.
   double relative = 1e-4, absolute = 1e-6;
   bool stages = true;  // look for the first stage that differs
+  // Of the first form's run; 0: no limit. Behind them, the last values that it had made are compared, and no outputs.
+  // With a limit, outputs that differ are followed by a look for the stage.
+  double seconds = 0;
 };
 
 struct ValueError {
@@ -28,7 +31,9 @@ struct ValueError {
 struct CompareResult {
   std::vector<ValueError> outputs;
   bool different = false;
-  size_t compared = 0;  // values inside that both forms have
+  size_t compared = 0;         // values inside that both forms have, as far as they were kept
+  bool cut = false;            // the first form's run took longer than it might
+  size_t ran = 0, stages = 0;  // how many of the first form's stages had run, where they were watched
   // Of the second form, the first stage whose result differs; empty when none does.
   std::string first_stage, first_op, first_kernel;
   ValueError first;
@@ -37,8 +42,8 @@ struct CompareResult {
 ValueError compare_values(std::string name, const TensorView& a, const TensorView& b, const CompareOptions& options);
 
 // Runs `a`, then `b`, whose inputs are set. Values inside are matched by the names that the source model gave them;
-// those of `a` are kept meanwhile, which takes memory. Errors: those of the runs; kMismatch when the models have no
-// output of the same name.
+// those of `a` are kept meanwhile, which takes memory: with a limit of time, the last 256 MiB. Errors: those of the
+// runs; kMismatch when the models have no output of the same name.
 Result<CompareResult> compare(Session& a, Session& b, const CompareOptions& options = {});
 
 }  // namespace mica

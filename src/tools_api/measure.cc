@@ -57,12 +57,15 @@ ValueError public_error(const mica::ValueError& e) {
 Status run_compare(mica_session* a, mica_session* b, const CompareOptions& options, CompareReport& report) {
   MICA_CHECK(a && b && a != b && !a->stage && !b->stage, kUsage,
              "comparing needs two sessions without stage callbacks");
-  const mica::CompareOptions inner{options.relative, options.absolute, options.stages};
+  const mica::CompareOptions inner{options.relative, options.absolute, options.stages, options.seconds};
   MICA_TRY(const CompareResult found, mica::compare(*a->core, *b->core, inner));
   report = {};
   for (const mica::ValueError& output : found.outputs) report.outputs.push_back(public_error(output));
   report.different = found.different;
   report.compared = found.compared;
+  report.cut = found.cut;
+  report.ran = found.ran;
+  report.stages = found.stages;
   report.first_stage = found.first_stage;
   report.first_op = found.first_op;
   report.first_kernel = found.first_kernel;

@@ -119,6 +119,10 @@ def convert(place):
     out = place / "digits.mica"
     report = json.loads(mica("convert", DIGITS, "-o", out, "--format", "json").stdout)
     expect(report["check"]["different"] is False and report["parameters"] > 10000, "the summary")
+    expect(report["check"]["cut"] is False and report["check"]["max_rel"] < 1e-4, "the check against the reference")
+    words = ("--check-seconds", "0.000001", "--format", "json")
+    check = json.loads(mica("convert", DIGITS, "-o", out, *words).stdout)["check"]
+    expect(check["cut"] and check["stages_run"] < check["stages"] and not check["different"], "a check that is cut")
     expect(report["file_bytes"] == out.stat().st_size, "the size")
     expect([p.name for p in place.glob("digits.mica*")] == ["digits.mica"], "no temporary file stays")
     expect(mica("run", out, SEVEN).stdout.startswith("7  "), "the recipe and the labels are kept")

@@ -31,7 +31,7 @@ Status reference(RunScope& scope) {
     MICA_TRY(const double* bias, dense_numbers(scope, scope.in(2)));
     for (int64_t i = 0; i < s.batch * channels; ++i) std::fill_n(sums + i * positions, positions, bias[i % channels]);
   }
-  conv::accumulate(s, x, w, table, sums);
+  MICA_TRY_STATUS(conv::accumulate<double>(scope, s, {x, w, table}, sums));
   store_dense(sums, scope.out(0));
   return {};
 }

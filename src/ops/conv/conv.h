@@ -79,24 +79,33 @@ inline Result<Sizes> sizes_of(const Conv& a, const TensorView& x, const TensorVi
   return Sizes{x.dim(0), a.groups, w.dim(1), w.dim(0) / a.groups, window};
 }
 
-// sums[N, M, positions] += Σ w · x over channels and taps, in T (double, or int64_t for integer types).
 template <class T>
-void accumulate(const Sizes& s, const T* x, const T* w, const int64_t* table, T* sums) {
+struct Operands {
+  const T *x, *w;
+  const int64_t* table;  // window_table
+};
+
+// sums[N, M, positions] += Σ w · x over channels and taps, in T (double, or int64_t for integer types). Stops between
+// two channels of the result when the run is to.
+template <class T>
+Status accumulate(RunScope& scope, const Sizes& s, const Operands<T>& o, T* sums) {
   const int64_t positions = s.window.positions(), taps = s.window.taps(), pixels = s.window.pixels();
   const int64_t in_channels = s.groups * s.group_in, out_channels = s.groups * s.group_out;
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t m = 0; m < out_channels; ++m) {
+      MICA_TRY_STATUS(scope.check_stop());
       T* sum = sums + (n * out_channels + m) * positions;
-      const T* plane = x + (n * in_channels + m / s.group_out * s.group_in) * pixels;
-      const T* weights = w + m * s.group_in * taps;
+      const T* plane = o.x + (n * in_channels + m / s.group_out * s.group_in) * pixels;
+      const T* weights = o.w + m * s.group_in * taps;
       for (int64_t c = 0; c < s.group_in; ++c, plane += pixels)
         for (int64_t t = 0; t < taps; ++t) {
           const T weight = *weights++;
-          const int64_t* from = table + t * positions;
+          const int64_t* from = o.table + t * positions;
           for (int64_t p = 0; p < positions; ++p)
             if (from[p] >= 0) sum[p] += weight * plane[from[p]];
         }
     }
+  return {};
 }
 
 inline Status allocate(RunScope& scope, const Sizes& s, int rank) {

@@ -38,7 +38,7 @@ Status reference(RunScope& scope) {
     for (int64_t i = 0; i < channels * per_channel; ++i) w[i] -= zeros.integer(count == 1 ? 0 : i / per_channel);
   }
   MICA_TRY(int64_t * sums, zero_integers(scope, s.batch * channels * s.window.positions()));
-  conv::accumulate(s, x, w, table, sums);
+  MICA_TRY_STATUS(conv::accumulate<int64_t>(scope, s, {x, w, table}, sums));
   store_dense(sums, scope.out(0));
   return {};
 }

@@ -67,6 +67,7 @@ Status reference(RunScope& scope) {
   }
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t c = 0; c < in_channels; ++c) {
+      MICA_TRY_STATUS(scope.check_stop());
       const double* from = x + (n * in_channels + c) * inputs;
       const int64_t group = c / s.group_in;
       for (int64_t m = 0; m < s.group_out; ++m) {

@@ -56,7 +56,7 @@ Status reference(RunScope& scope) {
   for (int64_t i = 0, n = scope.in(kX).count(); i < n; ++i) x[i] -= x_zero;
   for (int64_t i = 0; i < channels * per_channel; ++i) w[i] -= zero_point(&scope.in(kWZero), i / per_channel);
   MICA_TRY(int64_t * sums, zero_integers(scope, s.batch * channels * positions));
-  conv::accumulate(s, x, w, table, sums);
+  MICA_TRY_STATUS(conv::accumulate<int64_t>(scope, s, {x, w, table}, sums));
   const auto x_scale = static_cast<float>(Elements(scope.in(kXScale)).number(0));
   const auto y_scale = static_cast<float>(Elements(scope.in(kYScale)).number(0));
   const Elements w_scale(scope.in(kWScale));

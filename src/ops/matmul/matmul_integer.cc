@@ -41,7 +41,7 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(subtract_zeros(scope, 0, p.m, p.k, a));
   MICA_TRY_STATUS(subtract_zeros(scope, 1, p.k, p.n, b));
   MICA_TRY(int64_t * c, zero_integers(scope, scope.out(0).count()));
-  matmul::multiply(p, a, b, c);
+  MICA_TRY_STATUS(matmul::multiply(scope, p, a, b, c));
   store_dense(c, scope.out(0));
   return {};
 }

@@ -61,7 +61,7 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(center(scope, p, a, b));
   const int64_t count = scope.out(0).count(), per_matrix = p.m * p.n;
   MICA_TRY(double* c, zero_numbers(scope, count));
-  matmul::multiply(p, a, b, c);
+  MICA_TRY_STATUS(matmul::multiply(scope, p, a, b, c));
   MICA_TRY(const Lines a_scale, lines_of(scope, kAScale, p.m, matrices_of(scope.in(kA), p.m, p.k)));
   MICA_TRY(const Lines b_scale, lines_of(scope, kBScale, p.n, matrices_of(scope.in(kB), p.k, p.n)));
   MICA_TRY(const Lines y_scale, lines_of(scope, kYScale, p.m, p.batches()));

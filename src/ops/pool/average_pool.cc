@@ -28,15 +28,14 @@ Status reference(RunScope& scope) {
   const Elements y(scope.out(0));
   double sum = 0;
   int64_t count = 0;
-  pool::for_each_window(
-      s, table, [&](int64_t at) { sum += x[at], ++count; },
+  return pool::for_each_window(
+      scope, s, table, [&](int64_t at) { sum += x[at], ++count; },
       [&](int64_t window) {
         const int64_t divisor = a.count_include_pad ? padded[window % positions] : count;
         y.set_number(window, divisor > 0 ? sum / static_cast<double>(divisor) : 0);
         sum = 0;
         count = 0;
       });
-  return {};
 }
 
 }  // namespace

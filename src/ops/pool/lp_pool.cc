@@ -19,13 +19,12 @@ Status reference(RunScope& scope) {
   const Elements y(scope.out(0));
   const auto p = static_cast<double>(a.p);
   double sum = 0;
-  pool::for_each_window(
-      s, table, [&](int64_t at) { sum += std::pow(std::fabs(x[at]), p); },
+  return pool::for_each_window(
+      scope, s, table, [&](int64_t at) { sum += std::pow(std::fabs(x[at]), p); },
       [&](int64_t window) {
         y.set_number(window, std::pow(sum, 1 / p));
         sum = 0;
       });
-  return {};
 }
 
 }  // namespace

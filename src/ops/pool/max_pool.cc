@@ -43,8 +43,8 @@ Status reference(RunScope& scope) {
   const int64_t pixels = s.window.pixels();
   double best = least;
   int64_t place = -1;
-  pool::for_each_window(
-      s, table,
+  return pool::for_each_window(
+      scope, s, table,
       [&](int64_t at) {
         const double v = x[at];
         if (place >= 0 && !(v > best || (std::isnan(v) && !std::isnan(best)))) return;
@@ -61,7 +61,6 @@ Status reference(RunScope& scope) {
         best = least;
         place = -1;
       });
-  return {};
 }
 
 }  // namespace

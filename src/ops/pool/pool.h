@@ -93,17 +93,20 @@ inline Result<Sizes> prepare(RunScope& scope, const PoolAttributes& a) {
   return Sizes{x.dim(0) * x.dim(1), window};
 }
 
-// visit(plane, position, x) for each window's elements in the input, by rising tap; done(plane, position) after each
-// window.
+// visit(at) for each window's elements in the input, by rising tap; done(window) after each window. Stops between two
+// planes when the run is to.
 template <class Visit, class Done>
-void for_each_window(const Sizes& s, const int64_t* table, Visit visit, Done done) {
+Status for_each_window(RunScope& scope, const Sizes& s, const int64_t* table, Visit visit, Done done) {
   const int64_t positions = s.window.positions(), taps = s.window.taps();
-  for (int64_t plane = 0; plane < s.planes; ++plane)
+  for (int64_t plane = 0; plane < s.planes; ++plane) {
+    MICA_TRY_STATUS(scope.check_stop());
     for (int64_t p = 0; p < positions; ++p) {
       for (int64_t t = 0; t < taps; ++t)
         if (const int64_t at = table[t * positions + p]; at >= 0) visit(at + plane * s.window.pixels());
       done(plane * positions + p);
     }
+  }
+  return {};
 }
 
 // One operation for each element of each window.
