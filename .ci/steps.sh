@@ -129,7 +129,7 @@ python_package() {
   python3 -m venv --clear $place
   export PATH=$PWD/$place/bin:$PATH CC=cc CXX=c++ SKBUILD_BUILD_DIR=build-python PIP_DISABLE_PIP_VERSION_CHECK=1
   readme 'pip install .'
-  pip install -q pytest mypy onnx==1.23.2 ml_dtypes onnxruntime pillow
+  pip install -q pytest mypy onnx==1.23.2 ml_dtypes onnxruntime pillow scikit-learn skl2onnx pandas
   # Failing tests are counted from the summary below.
   python -m pytest -q -p no:cacheprovider tests/python | tee $log || true
   tail -n 1 $log | awk '{

@@ -10,7 +10,7 @@ extern "C" {
 /* Gives the operators of every module of this build to a context. */
 mica_error* mica_add_modules(mica_context* context);
 
-/* The modules: ImageDecoder (libjpeg-turbo, libpng, libwebp, libtiff, openjpeg); RegexFullMatch (RE2). */
+/* The modules: ImageDecoder (libjpeg-turbo, libpng, libwebp, libtiff, openjpeg); RegexFullMatch and Tokenizer (RE2). */
 mica_error* mica_add_pictures(mica_context* context);
 mica_error* mica_add_texts(mica_context* context);
 

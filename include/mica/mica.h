@@ -164,14 +164,14 @@ MICA_API const char* mica_context_processor(const mica_context* context);
 
 /* ---- Operators of the caller's ---- */
 
-/* An attribute of a node: a list of integers ('i') or of floats ('f'), or a text ('s'). */
+/* An attribute of a node: a list of integers ('i'), of floats ('f') or of texts ('S'), or one text ('s'). */
 typedef struct mica_attribute {
   const char* name;
   char kind;
   size_t count; /* of the list, or bytes of the text */
   const int64_t* integers;
   const float* floats;
-  const char* text; /* ended by a zero */
+  const char* text; /* ended by a zero; of a list one text after the other, each ended by a zero */
 } mica_attribute;
 
 /* One use of an operator. A left-out operand, and an output that nobody wants, have the type MICA_NONE while computing.

@@ -1,16 +1,10 @@
 // ONNX's RegexFullMatch: whether a whole text matches a pattern, by RE2, whose time grows with the text's length alone.
 #include <re2/re2.h>
 
-#include <cstdio>
+#include "modules/texts/texts.h"
 
-#include "modules/modules.h"
-
+namespace mica_texts {
 namespace {
-
-int refuse(char* message, size_t size, const char* what) {
-  std::snprintf(message, size, "%s", what);
-  return 1;
-}
 
 int infer(void*, mica_op_call* call, char* message, size_t message_size) {
   const mica_tensor& x = call->inputs[0];
@@ -31,9 +25,7 @@ int compute(void*, mica_op_call* call, char* message, size_t message_size) {
   const mica_tensor& x = call->inputs[0];
   const auto* texts = static_cast<const mica_string*>(x.data);
   auto* y = static_cast<unsigned char*>(call->outputs[0].data);
-  int64_t count = 1;
-  for (int i = 0; i < x.rank; ++i) count *= x.dims[i];
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0, count = element_count(x); i < count; ++i) {
     const re2::StringPiece text(texts[i].data, static_cast<size_t>(texts[i].size));
     y[i] = RE2::FullMatch(text, expression);
   }
@@ -42,13 +34,14 @@ int compute(void*, mica_op_call* call, char* message, size_t message_size) {
 
 }  // namespace
 
-mica_error* mica_add_texts(mica_context* context) {
-  mica_operator op = MICA_INIT(mica_operator);
-  op.domain = "";
-  op.name = "RegexFullMatch";
-  op.input_least = op.input_most = 1;
-  op.output_count = 1;
-  op.infer = infer;
-  op.compute = compute;
-  return mica_context_add_operator(context, &op);
-}
+const mica_operator regex_full_match = {.size = sizeof(mica_operator),
+                                        .domain = "",
+                                        .name = "RegexFullMatch",
+                                        .input_least = 1,
+                                        .input_most = 1,
+                                        .output_count = 1,
+                                        .infer = infer,
+                                        .compute = compute,
+                                        .user = nullptr};
+
+}  // namespace mica_texts

@@ -53,8 +53,12 @@ Result<mica_op_call> make_call(Scope& scope, ScopeMemory<Scope>& memory) {
   MICA_TRY(auto* list, memory.template array<mica_attribute>(attributes.size()));
   for (size_t i = 0; i < attributes.size(); ++i) {
     const CustomAttribute& a = attributes[i];
-    const size_t count = a.kind == 'i' ? a.integers.size() : a.kind == 'f' ? a.floats.size() : a.text.size();
-    list[i] = {a.name.data(), a.kind, count, a.integers.data(), a.floats.data(), a.kind == 's' ? a.text.data() : ""};
+    const auto texts = static_cast<size_t>(std::ranges::count(a.text, '\0'));
+    const size_t count = a.kind == 'i'   ? a.integers.size()
+                         : a.kind == 'f' ? a.floats.size()
+                         : a.kind == 's' ? a.text.size()
+                                         : texts;
+    list[i] = {a.name.data(), a.kind, count, a.integers.data(), a.floats.data(), a.text.empty() ? "" : a.text.data()};
   }
   mica_op_call call = MICA_INIT(mica_op_call);
   call.attributes = list;

@@ -11,6 +11,7 @@ using AttrKind = SourceAttribute::Kind;
 struct Lists {
   std::deque<std::vector<int64_t>> integers;
   std::deque<std::vector<float>> floats;
+  std::deque<std::string> texts;
 };
 
 void take_tensor(const TensorView& view, CustomAttribute& to, Lists& lists) {
@@ -28,6 +29,16 @@ void take_tensor(const TensorView& view, CustomAttribute& to, Lists& lists) {
   to.kind = whole ? 'i' : 'f';
 }
 
+void take_texts(const std::vector<std::string>& from, CustomAttribute& to, Lists& lists) {
+  std::string& all = lists.texts.emplace_back();
+  for (const std::string& text : from) {
+    if (text.find('\0') != std::string::npos) fail(Code::kBadAttribute, "a text in `{}` has a zero inside", to.name);
+    all.append(text).push_back('\0');
+  }
+  to.kind = 'S';
+  to.text = all;
+}
+
 CustomAttribute take(const std::string& name, const SourceAttribute& from, Lists& lists) {
   CustomAttribute made;
   made.name = name;
@@ -37,6 +48,7 @@ CustomAttribute take(const std::string& name, const SourceAttribute& from, Lists
     case AttrKind::kFloat: made.kind = 'f', made.floats = lists.floats.emplace_back(1, from.f); break;
     case AttrKind::kFloats: made.kind = 'f', made.floats = lists.floats.emplace_back(from.floats); break;
     case AttrKind::kText: made.kind = 's', made.text = from.text; break;
+    case AttrKind::kTexts: take_texts(from.texts, made, lists); break;
     case AttrKind::kTensor:
       if (from.tensors[0]->view.dtype != DType::kString) {
         take_tensor(from.tensors[0]->view, made, lists);

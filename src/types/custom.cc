@@ -27,7 +27,7 @@ Status append_attribute(const CustomAttribute& a, String& out) {
   MICA_CHECK(!a.name.empty() && a.name.find_first_of("=;") == std::string_view::npos, kBadAttribute,
              "`{}` cannot be the name of an attribute", a.name);
   MICA_TRY_STATUS(out.print("{}{}={}:", out.empty() ? "" : ";", a.name, a.kind));
-  if (a.kind == 's') return append_escaped(a.text, out);
+  if (a.kind == 's' || a.kind == 'S') return append_escaped(a.text, out);
   const size_t count = a.kind == 'i' ? a.integers.size() : a.floats.size();
   for (size_t i = 0; i < count && out.size() <= kTextBytes; ++i) {
     if (i) MICA_TRY_STATUS(out.append(","));
@@ -81,7 +81,8 @@ Result<CustomAttribute> read_attribute(std::string_view text, CustomMemory& memo
   CustomAttribute made;
   MICA_TRY(made.name, copy_text(next_part(text, '='), memory));
   const std::string_view kind = next_part(text, ':');
-  MICA_CHECK(kind == "i" || kind == "f" || kind == "s", kBadFile, "attribute `{}` has an unknown kind", made.name);
+  MICA_CHECK(kind == "i" || kind == "f" || kind == "s" || kind == "S", kBadFile, "attribute `{}` has an unknown kind",
+             made.name);
   made.kind = kind[0];
   if (made.kind == 'i') {
     MICA_TRY(made.integers, read_list<int64_t>(text, memory));

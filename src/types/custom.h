@@ -23,7 +23,7 @@ struct CustomAttributes {
   }
 };
 
-// One attribute: kind 'i' (integers), 'f' (floats) or 's' (a text).
+// One attribute: kind 'i' (integers), 'f' (floats), 's' (a text) or 'S' (texts, each ended by a zero within `text`).
 struct CustomAttribute {
   std::string_view name;
   char kind = 0;

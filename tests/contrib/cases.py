@@ -23,7 +23,7 @@ class Case:
 
     def __init__(self, rng, opset=17, ml=3):
         self.rng, self.nodes, self.feeds, self.constants, self.outputs = rng, [], {}, [], []
-        self.definition = []
+        self.definition, self.maps = [], {}
         self.opsets = [helper.make_opsetid("", opset), helper.make_opsetid(MICROSOFT, 1), helper.make_opsetid(ML, ml)]
         self.tolerance, self.steps, self.mask, self.dynamic = FLOAT, 0, {}, False
 
@@ -33,6 +33,11 @@ class Case:
     def input(self, name, array):
         """A graph input with its contents; returns the name."""
         self.feeds[name] = np.asarray(array)
+        return name
+
+    def map(self, name, keys, values):
+        """A graph input that is a map; to Mica it comes as two lists."""
+        self.maps[name] = (np.asarray(keys), np.asarray(values))
         return name
 
     def constant(self, name, array):
@@ -82,10 +87,16 @@ class Case:
             dims = [f"{name}_{i}" for i in range(array.ndim)] if self.dynamic else array.shape
             return helper.make_tensor_value_info(name, kind, dims)
 
+        def map_info(name, keys, values):
+            kind = onnx.TypeProto()
+            kind.map_type.key_type = TensorProto.STRING if keys.dtype == object else TensorProto.INT64
+            kind.map_type.value_type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(values.dtype)
+            return onnx.ValueInfoProto(name=name, type=kind)
+
         graph = helper.make_graph(
             nodes or self.nodes,
             "case",
-            [info(n, a) for n, a in self.feeds.items()],
+            [info(n, a) for n, a in self.feeds.items()] + [map_info(n, *lists) for n, lists in self.maps.items()],
             [onnx.ValueInfoProto(name=n) for n in self.outputs],
             self.constants,
         )

@@ -367,3 +367,46 @@ def category_mapper(c):
 def array_feature_extractor(c):
     c.node("ArrayFeatureExtractor", [c.input("x", c.floats(3, 5)), c.constant("i", c.ints(0, 5, 2))], ["y"], domain=ML)
     c.output("y")
+
+
+def some_keys(c, kind):
+    keys = c.rng.permutation(["cat", "dog", "eel", "fox", "gnu", "\u00e4"] if kind == "text" else range(-3, 9))
+    return keys[: c.pick(1, 3, 5)].astype(object if kind == "text" else np.int64)
+
+
+@generator("DictVectorizer", 8)
+def dict_vectorizer(c):
+    kind = c.pick("text", "number")
+    keys = some_keys(c, kind)
+    words = {"int64_vocabulary": [5, -1, 3]}
+    if kind == "text":
+        words = {"string_vocabulary": ["eel", "cat", "yak", "\u00e4"]}
+    c.node("DictVectorizer", [c.map("x", keys, c.floats(len(keys)))], ["y"], domain=ML, **words)
+    c.output("y")
+
+
+@generator("CastMap", 12)
+def cast_map(c):
+    sparse = c.pick(0, 1)
+    keys = some_keys(c, "number")
+    values = (c.ints(-90, 90, len(keys)) / 8).astype(np.float32)
+    c.node(
+        "CastMap",
+        [c.map("x", np.abs(keys[:1]) if sparse else keys, values[:1] if sparse else values)],
+        ["y"],
+        domain=ML,
+        cast_to=c.pick(None, "TO_FLOAT", "TO_INT64", "TO_STRING"),
+        map_form="SPARSE" if sparse else None,
+        max_map=c.pick(None, 1, 6),
+    )
+    c.output("y")
+
+
+@generator("ZipMap", 4)
+def zip_map(c):
+    """The scores stay a tensor: the keys stand in the model's metadata."""
+    x = c.input("x", c.floats(c.pick(1, 4), 3))
+    keys = c.pick({"classlabels_int64s": [1, 2, 3]}, {"classlabels_strings": list("abc")})
+    c.node("ZipMap", [x], ["y"], domain=ML, **keys)
+    c.means("Identity", [x], ["y"])
+    c.output("y")

@@ -1,4 +1,5 @@
-"""Operators of the optional modules: ImageDecoder beside Pillow, on damaged files too, and RegexFullMatch."""
+"""Operators of the optional modules: ImageDecoder beside Pillow, on damaged files too; RegexFullMatch; Tokenizer, whose
+answers tests/contrib compares with ONNX Runtime's."""
 import io
 
 import numpy as np
@@ -13,11 +14,13 @@ FORMATS = {"BMP": 0, "PNG": 0, "PPM": 0, "TIFF": 0, "JPEG": 1, "WEBP": 12, "JPEG
 
 
 def model_of(op, kind, result, **attributes):
-    node = onnx.helper.make_node(op, ["x"], ["y"], **attributes)
+    domain = "com.microsoft" if op == "Tokenizer" else ""
+    node = onnx.helper.make_node(op, ["x"], ["y"], domain=domain, **attributes)
     port = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph([node], op, [port("x", kind, ["N"])], [port("y", result, None)])
+    opsets = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("com.microsoft", 1)]
     try:
-        return mica.load(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)]))
+        return mica.load(onnx.helper.make_model(graph, opset_imports=opsets))
     except mica.Error as error:
         if "is not in this build" in str(error):
             pytest.skip(str(error))
@@ -76,3 +79,31 @@ def test_texts():
     np.testing.assert_array_equal(model(x=texts)["y"], [True, True, False, False, False])
     with pytest.raises(mica.Error):
         model_of("RegexFullMatch", onnx.TensorProto.STRING, onnx.TensorProto.BOOL, pattern="a(")(x=texts)
+
+
+def tokenizer(**attributes):
+    text = onnx.TensorProto.STRING
+    return model_of("Tokenizer", text, text, **{"mark": 0, "pad_value": "#", "mincharnum": 1} | attributes)
+
+
+def test_tokens():
+    x = np.array(["a b", "", "\u00e4\u20ac"], object)
+    assert tokenizer(separators=[" "], mark=1)(x=x)["y"].tolist() == [
+        ["\2", "a", "b", "\3"], ["\2", "\3", "#", "#"], ["\2", "\u00e4\u20ac", "\3", "#"]]  # fmt: skip
+    assert tokenizer(separators=[""])(x=x)["y"].tolist() == [["a", " ", "b"], ["#"] * 3, ["\u00e4", "\u20ac", "#"]]
+    # Where no text has a token there is no place for one; the rank stays.
+    assert tokenizer(tokenexp="z+", mark=1)(x=x)["y"].shape == (3, 0)
+    assert tokenizer(tokenexp="z+")(x=np.empty(0, object))["y"].shape == (0, 0)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"tokenexp": "("}, {"separators": ["["]}, {"separators": [" "], "mincharnum": 0},
+                                   {"separators": [""], "mincharnum": 2}, {"tokenexp": ""}])  # fmt: skip
+def test_tokenizer_refuses(wrong):
+    with pytest.raises(mica.Error):
+        tokenizer(**wrong)(x=np.array(["a"], object))
+
+
+@pytest.mark.parametrize("shape", [(), (1, 1, 1)])
+def test_tokenizer_refuses_ranks(shape):
+    with pytest.raises(mica.Error):
+        tokenizer(separators=[" "])(x=np.full(shape, "a", object))

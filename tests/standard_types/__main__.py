@@ -18,7 +18,7 @@ import onnx
 
 import mica
 
-from .models import CannotBuild, Case, build
+from .models import MAPS, CannotBuild, Case, build
 from .templates import all_templates
 from .values import ELEMENTS, FLOATS, INTEGERS, element_of, limits, split
 
@@ -146,7 +146,7 @@ class Checker:
         schema, problem = case.schema, "there is no template"
         for template in self.templates.get((schema.domain, schema.name), [])[:64] or [None]:
             try:
-                if template is None and schema.name not in ("If", "Loop", "Scan"):
+                if template is None and schema.name not in ("If", "Loop", "Scan", *MAPS):
                     break
                 problem = self.one(template, case)
             except CannotBuild as cannot:

@@ -1,5 +1,6 @@
 """One-node models for a version of an operator and an element type."""
 import copy
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from onnx import helper, numpy_helper
 from .values import ELEMENTS, convert, element_of, split, type_proto
 
 SCALAR = np.array(True)
+MAPS = ("CastMap", "DictVectorizer")
 # Attributes whose number is the element type of an output.
 TYPE_ATTRIBUTES = ("to", "dtype", "output_datatype", "output_dtype", "stash_type")
 
@@ -47,6 +49,30 @@ def control_flow(schema, value):
         node = helper.make_node("Scan", ["", "x"], ["y"], body=body, num_scan_inputs=1)
         return node, {"x": np.asarray(value)[None]}
     return helper.make_node("Scan", ["x"], ["y"], body=body, num_scan_inputs=1), {"x": value}
+
+
+def of_map(case):
+    """As `build`, for the operators whose input is a map: it comes as two lists."""
+    name = case.schema.name
+    maps = sorted(next(c for c in case.schema.type_constraints if c.type_param_str == "T1").allowed_type_strs)
+    wanted = case.kind if name != "CastMap" or case.key == "T1" else "tensor(float)"
+    own = next(kind for kind in maps if kind == wanted or split(wanted)[1] == kind.split(", ")[1][:-1])
+    key, value = re.fullmatch(r"map\((\w+), (\w+)\)", own).groups()
+    result = case.kind if case.key == "T2" else f"tensor({value})" if name != "CastMap" else "tensor(float)"
+    names = {"string": "string_vocabulary", "int64": "int64_vocabulary"}
+    attributes = {names[key]: ["b", "a"] if key == "string" else [3, 1]} if name != "CastMap" else {}
+    if name == "CastMap":
+        attributes["cast_to"] = "TO_" + split(result)[1].upper()
+    keys = np.array(["a", "c"], object) if key == "string" else np.int64([1, 5])
+    proto = onnx.TypeProto()
+    proto.map_type.key_type = ELEMENTS[key][0]
+    proto.map_type.value_type.tensor_type.elem_type = ELEMENTS[value][0]
+    node = helper.make_node(name, ["x"], ["y"], domain=case.schema.domain, **attributes)
+    port = onnx.ValueInfoProto
+    graph = helper.make_graph([node], "one", [port(name="x", type=proto)], [port(name="y")])
+    opsets = [helper.make_opsetid("", 28), helper.make_opsetid(case.schema.domain, case.opset)]
+    feed = {"x.keys": keys, "x.values": convert(np.float32([2, 1]), value)}
+    return helper.make_model(graph, opset_imports=opsets), feed, {"y": result}
 
 
 def formals(schema, given):
@@ -186,6 +212,8 @@ def build(template, case):
     """(model, values to feed, expected type by output) of a case. Raises CannotBuild."""
     schema, newest, wanted, opset = case.schema, case.newest, {case.key: case.kind}, case.opset
     base = np.float32([[1, 2], [0, -1]])
+    if schema.name in MAPS:
+        return of_map(case)
     if schema.name in ("If", "Loop", "Scan"):
         value, optional = as_kind(base, wanted.get("V", "tensor(float)"))
         node, values = control_flow(schema, value)
@@ -258,4 +286,4 @@ def assemble(case, node, values, optional, expected):
     return helper.make_model(graph, opset_imports=opsets), feed, kinds
 
 
-__all__ = ["CannotBuild", "Case", "build"]
+__all__ = ["MAPS", "CannotBuild", "Case", "build"]

@@ -5,6 +5,8 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import _load
 from .._error import Error
 from .._model import Port
@@ -20,11 +22,15 @@ class NodeArg:
     """An input or output: name, type as "tensor(float)", and shape with names for lengths that depend on the run, None
     where the model has no name for one."""
 
-    def __init__(self, port: Port, made_up: Collection[str], keys: str | None = None) -> None:
+    def __init__(self, port: Port | _MapInput, made_up: Collection[str], keys: str | None = None) -> None:
         self.name = port.name
+        self.shape: list[int | str | None] = []
+        if isinstance(port, _MapInput):
+            self.type = port.type
+            return
         self.type = spelled(port)
         if keys is not None:
-            self.type, self.shape = f"seq(map({keys},{self.type}))", []
+            self.type = f"seq(map({keys},{self.type}))"
             return
         self.shape = [None if axis in made_up else axis for axis in port.shape or ()]
 
@@ -48,6 +54,38 @@ class ModelMetadata:
 
 
 Keys = tuple[str, list[Any]]  # "int64" or "string", and what they are
+_OF_MAP = "onnx.map."
+
+
+class _MapInput:
+    """An input that is a map in the source model, and comes to Mica as two lists, NAME.keys and NAME.values."""
+
+    def __init__(self, name: str, keys: Port, values: Port) -> None:
+        self.name, self.keys, self.values = name, keys, values
+        self.type = f"map({spelled(keys)[len('tensor(') : -1]},{spelled(values)})"
+
+    def split(self, value: Any) -> dict[str, Any]:
+        """The two lists of a dict. Errors: InvalidArgument."""
+        text = self.keys.element == "string"
+        if not isinstance(value, Mapping):
+            raise InvalidArgument(6001, f"input `{self.name}` is a map, got {type(value).__name__}", hint="give a dict")
+        wrong = [key for key in value if isinstance(key, str) != text]
+        if wrong:
+            raise InvalidArgument(3002, f"the map `{self.name}` has {self.keys.element} keys, got {wrong[0]!r}")
+        keys = np.array(list(value), object if text else np.int64)
+        try:
+            values = np.array(list(value.values()), self.values.dtype)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(3002, f"the map `{self.name}`: {error}") from error
+        return {self.keys.name: keys, self.values.name: values}
+
+
+def _map_inputs(ports: Sequence[Port], metadata: Mapping[str, str]) -> dict[str, _MapInput]:
+    """By name."""
+    known = {port.name: port for port in ports}
+    names = [key[len(_OF_MAP) :] for key in metadata if key.startswith(_OF_MAP)]
+    pairs = ((name, known.get(f"{name}.keys"), known.get(f"{name}.values")) for name in names)
+    return {name: _MapInput(name, keys, values) for name, keys, values in pairs if keys and values}
 
 
 def _keys_of(metadata: Mapping[str, str]) -> dict[str, Keys]:
@@ -97,7 +135,10 @@ class InferenceSession:
         # Mica's names for the axes of inputs that have none.
         self._made_up = {f"{port.name}_{i}" for port in self._model.inputs for i in range(len(port.shape or ()))}
         self._keys = _keys_of(self._model.metadata)
-        self._needed = [port.name for port in self._model.inputs if not port.type.startswith("opt(")]
+        self._maps = _map_inputs(self._model.inputs, self._model.metadata)
+        of_map = {port.name: given for given in self._maps.values() for port in (given.keys, given.values)}
+        self._inputs = list(dict.fromkeys(of_map.get(port.name, port) for port in self._model.inputs))
+        self._needed = [port.name for port in self._inputs if not port.type.startswith("opt(")]
 
     def _fixed_shapes(self, sizes: Mapping[str, int]) -> dict[str, list[int]]:
         shapes = {}
@@ -108,7 +149,7 @@ class InferenceSession:
         return shapes
 
     def get_inputs(self) -> list[NodeArg]:
-        return [NodeArg(port, self._made_up) for port in self._model.inputs]
+        return [NodeArg(port, self._made_up) for port in self._inputs]
 
     def get_outputs(self) -> list[NodeArg]:
         return [NodeArg(port, self._made_up, self._keys.get(port.name, (None,))[0]) for port in self._model.outputs]
@@ -160,7 +201,9 @@ class InferenceSession:
             raise MissingInputs(6001, f"required inputs {missing} are missing", hint=f"given are {given}")
         names = list(output_names) if output_names else [port.name for port in self._model.outputs]
         try:
-            values = {name: elements(value) for name, value in feed.items()}
+            values: dict[str, Any] = {}
+            for name, value in feed.items():
+                values |= self._maps[name].split(value) if name in self._maps else {name: elements(value)}
             found = self._model._run(values, names, out=out, stop=run_options._stop if run_options else None)
         except Error as error:
             raise translated(error) from error

@@ -127,13 +127,34 @@ bool Importer::read_inputs(Call& call) {
   return whole;
 }
 
+// A map's keys and values in its place, for the two operators that the standard has for maps.
+Values Importer::operands_of(const Call& call) const {
+  const bool takes_map =
+      call.kind.domain == "ai.onnx.ml" && (call.kind.op == "CastMap" || call.kind.op == "DictVectorizer");
+  Values operands;
+  for (Value* input : call.inputs) {
+    const auto map = maps_.find(input);
+    if (map != maps_.end() && takes_map) {
+      operands.insert(operands.end(), {map->second.first, map->second.second});
+      continue;
+    }
+    if (input && input->type.kind == Kind::kMap)
+      fail(Code::kUnsupportedOperator,
+           "its input `{}` is a map: CastMap and DictVectorizer take inputs of the model "
+           "that are maps, and nothing else does",
+           input->name);
+    operands.push_back(input);
+  }
+  return operands;
+}
+
 void Importer::spell(Call& call) {
   SourceNode node;
   node.domain = call.kind.domain;
   node.op = call.kind.op;
   node.name = call.title;
   node.version = call.kind.version;
-  node.inputs = call.inputs;
+  node.inputs = operands_of(call);
   node.output_names.assign(call.proto.output().begin(), call.proto.output().end());
   while (!node.output_names.empty() && node.output_names.back().empty()) node.output_names.pop_back();
   node.attributes = std::move(call.attributes);

@@ -17,6 +17,8 @@ class Importer {
   Tensors& tensors() { return tensors_; }
   FreeNames& free_names() { return free_names_; }
   const Problems& problems() const { return problems_; }
+  // From now on `map` stands for two lists: operators that take a map get both.
+  void add_map(const Value* map, Value* keys, Value* values) { maps_[map] = {keys, values}; }
   // Imports the nodes of `scope` that the wanted names need.
   void body(NodeList& nodes, const std::vector<std::string>& wanted, Scope& scope);
 
@@ -25,6 +27,7 @@ class Importer {
 
   void node(pb::Node& proto, Scope& scope);
   void spell(Call& call);
+  Values operands_of(const Call& call) const;
   void call_function(Call& call, pb::Function& function);
   pb::Function* function_of(const pb::Node& proto) const;
   std::unique_ptr<Graph> region(Scope& around, const SourceNode& node, std::string_view key,
@@ -54,6 +57,7 @@ class Importer {
   std::deque<GraphRef> graphs_;
   std::unordered_set<const Value*> stand_ins_;
   std::vector<std::unique_ptr<Graph>> dropped_;
+  std::unordered_map<const Value*, std::pair<Value*, Value*>> maps_;
   std::unordered_set<const pb::Function*> scanned_;
   int64_t nodes_ = 0;
 };

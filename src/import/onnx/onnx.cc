@@ -52,7 +52,31 @@ class ModelImport {
   void add_inputs() {
     for (const auto& [name, sizes] : options_.shapes) fix_names(name, sizes);
     for (const pb::ValueInfo& info : proto_.input())
-      if (is_input(info)) scope_.define(info.name(), graph_.add_input(input_type(info), info.name()));
+      if (is_input(info)) add_input(info);
+  }
+
+  void add_input(const pb::ValueInfo& info) {
+    const Type type = input_type(info);
+    scope_.define(info.name(),
+                  type.kind == Kind::kMap ? add_map(type, info.name()) : graph_.add_input(type, info.name()));
+  }
+
+  // A map comes as two inputs, the lists NAME.keys and NAME.values; the metadata has the types that the source says.
+  Value* add_map(const Type& type, const std::string& name) {
+    const auto list = [&, length = symbols_.unnamed(name, 0)](DType dtype, const std::string& part) {
+      Shape shape = Shape::of_rank(0);
+      shape.push(length);
+      Value* value = graph_.add_input(Type::tensor(dtype, shape), name + part);
+      scope_.define(name + part, value);
+      return value;
+    };
+    if (type.key == DType::kNone || type.dtype == DType::kNone)
+      fail(Code::kBadModel, "the map `{}` has no types of keys and values", name);
+    Value* map = graph_.make_value(type, name);
+    importer_.add_map(map, list(type.key, ".keys"), list(type.dtype, ".values"));
+    graph_.metadata.emplace("onnx.map." + name,
+                            std::string(name_of(type.key)) + " " + std::string(name_of(type.dtype)));
+    return map;
   }
 
   // A size that is given for a named dimension holds wherever the name stands.
@@ -122,6 +146,7 @@ class ModelImport {
     }
     for (const pb::ValueInfo& info : proto_.output())
       if (info.name() == name && info.has_type()) merge(*value, info);
+    if (value->type.kind == Kind::kMap) fail(Code::kUnsupportedModel, "the output `{}` is a map", name);
     graph_.add_output(value, name);
   }
 

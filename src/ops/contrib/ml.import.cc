@@ -1,10 +1,12 @@
 // Linear models, scalers and encoders of ai.onnx.ml.
 #include "ops/contrib/scores.import.h"
+#include "ops/ml/map_row.h"
 
 namespace mica {
 MICA_DECLARE_OP(equal);
 MICA_DECLARE_OP(is_nan);
 MICA_DECLARE_OP(label_encoder);
+MICA_DECLARE_OP(map_row);
 MICA_DECLARE_OP(matmul);
 
 namespace {
@@ -139,8 +141,40 @@ Values zip_map(const SourceNode& node, Builder&) {
   node.ignore("classlabels_strings");
   return {node.input(0)};
 }
-Values of_map(const SourceNode&, Builder&) {
-  fail(Code::kUnsupportedOperator, "its input is a map, which is no type here: give its numbers as a tensor");
+
+// A map comes as two lists, its keys and its values.
+void require_map(const SourceNode& node) {
+  if (node.inputs.size() != 2) fail(Code::kBadModel, "its input must be an input of the model that is a map");
+}
+
+Values cast_map(const SourceNode& node, Builder& build) {
+  require_map(node);
+  const std::string to = node.text("cast_to", "TO_FLOAT"), form = node.text("map_form", "DENSE");
+  if (form != "DENSE" && form != "SPARSE") fail(Code::kBadAttribute, "`map_form` is `{}`", form);
+  const int64_t most = node.integer("max_map", 1);
+  if (form == "SPARSE" && most < 0) fail(Code::kBadAttribute, "`max_map` is {}", most);
+  Value* values = node.input(1);
+  MapRow row{.size = form == "SPARSE" ? most : -1, .text = false};
+  if (to == "TO_STRING")
+    row.text = values->type.dtype != DType::kString;
+  else if (to == "TO_FLOAT" || to == "TO_INT64")
+    values = cast(build, values, to == "TO_FLOAT" ? DType::kF32 : DType::kI64);
+  else
+    fail(Code::kBadAttribute, "`cast_to` is `{}`", to);
+  return {build.one(op_map_row, row, {node.input(0), values})};
+}
+
+// A row with the value of each key of the vocabulary; zero (or no text) where the map has none.
+Values dict_vectorizer(const SourceNode& node, Builder& build) {
+  require_map(node);
+  if (node.has("int64_vocabulary") == node.has("string_vocabulary"))
+    fail(Code::kBadModel, "either `int64_vocabulary` or `string_vocabulary` is needed");
+  Value *keys = node.input(0), *values = node.input(1);
+  Value* vocabulary = labels_of(node, build, "int64_vocabulary", "string_vocabulary");
+  const DType dtype = values->type.dtype;
+  const StringRef empty{};
+  Value* none = dtype == DType::kString ? build.constant(dtype, {}, &empty) : build.scalar(dtype, 0);
+  return {unsqueeze(build, build.one(op_label_encoder, {vocabulary, keys, values, none}), {0})};
 }
 
 constexpr std::string_view kDomain = "ai.onnx.ml";
@@ -148,9 +182,9 @@ constexpr std::string_view kDomain = "ai.onnx.ml";
 }  // namespace
 
 MICA_SPELLINGS(ml, {Format::kOnnx, kDomain, "Binarizer", 1, kLatest, binarizer},
-               {Format::kOnnx, kDomain, "CastMap", 1, kLatest, of_map},
+               {Format::kOnnx, kDomain, "CastMap", 1, kLatest, cast_map},
                {Format::kOnnx, kDomain, "CategoryMapper", 1, kLatest, category_mapper},
-               {Format::kOnnx, kDomain, "DictVectorizer", 1, kLatest, of_map},
+               {Format::kOnnx, kDomain, "DictVectorizer", 1, kLatest, dict_vectorizer},
                {Format::kOnnx, kDomain, "FeatureVectorizer", 1, kLatest, feature_vectorizer},
                {Format::kOnnx, kDomain, "Imputer", 1, kLatest, imputer},
                {Format::kOnnx, kDomain, "LinearClassifier", 1, kLatest, linear_classifier},

@@ -19,6 +19,7 @@ Values texts(const SourceNode&, Builder&) { missing("texts", "RE2"); }
 }  // namespace
 
 MICA_SPELLINGS(modules, {Format::kOnnx, "", "ImageDecoder", 20, kLatest, pictures},
-               {Format::kOnnx, "", "RegexFullMatch", 20, kLatest, texts});
+               {Format::kOnnx, "", "RegexFullMatch", 20, kLatest, texts},
+               {Format::kOnnx, "com.microsoft", "Tokenizer", 1, kLatest, texts});
 
 }  // namespace mica

@@ -85,7 +85,8 @@ def classifiers():
         "discriminant": lambda: discriminant_analysis.LinearDiscriminantAnalysis(),
         "descent": lambda: linear_model.SGDClassifier(loss="log_loss", random_state=0),
         "voting": lambda: ensemble.VotingClassifier(
-            [("a", linear_model.LogisticRegression()), ("b", naive_bayes.GaussianNB())], voting="soft"),
+            [("a", linear_model.LogisticRegression()), ("b", naive_bayes.GaussianNB())], voting="soft",
+            flatten_transform=False),
         "bagging": lambda: ensemble.BaggingClassifier(n_estimators=3, random_state=0),
         "scaled": lambda: pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression()),
     }  # fmt: skip
@@ -133,7 +134,8 @@ def transformers():
         yield Pipeline(name, model, asked="transform")
     yield Pipeline("holes", impute.SimpleImputer(), x=holes, asked="transform")
     yield Pipeline("clusters", cluster.KMeans(3, n_init=2, random_state=0))
-    yield Pipeline("outliers", ensemble.IsolationForest(n_estimators=8, random_state=0))
+    forest = ensemble.IsolationForest(n_estimators=8, random_state=0)
+    yield Pipeline("outliers", forest, opset={"": 18, "ai.onnx.ml": 3})
     yield Pipeline("one-hot texts", preprocessing.OneHotEncoder(handle_unknown="ignore"), x=COLORS, asked="transform")
     yield Pipeline("ordinal texts", preprocessing.OrdinalEncoder(), x=COLORS, asked="transform")
     yield Pipeline("one-hot numbers", preprocessing.OneHotEncoder(), x=THREE[:, None], asked="transform")
@@ -141,6 +143,10 @@ def transformers():
     yield Pipeline("counts of words", text.CountVectorizer(), x=WORDS, asked="transform")
     yield Pipeline("counts of pairs", text.CountVectorizer(ngram_range=(1, 2)), x=WORDS, asked="transform")
     yield Pipeline("rare words", text.TfidfVectorizer(), x=WORDS, asked="transform")
+    yield Pipeline("characters", text.CountVectorizer(analyzer="char", ngram_range=(1, 3)), x=WORDS, asked="transform")
+    yield Pipeline("once is enough", text.TfidfVectorizer(binary=True, norm="l1"), x=WORDS, asked="transform")
+    yield Pipeline("left out", text.CountVectorizer(stop_words=["beta"]), x=WORDS, asked="transform")
+    yield Pipeline("long words", text.CountVectorizer(token_pattern="[a-z]{5,}"), x=WORDS, asked="transform")
 
 
 def tables():
