@@ -281,7 +281,7 @@ typedef struct mica_stage_event {
 
 typedef struct mica_session_options {
   size_t size;
-  size_t memory_cap; /* most bytes of buffers that the session may hold; 0: no cap */
+  size_t memory_cap; /* most bytes of buffers, and of forms of weights that it makes; 0: no cap */
   int exact;         /* the same bits on every instruction set with fused multiply-add */
   int low_memory;    /* no second, larger form of weights */
   int reference;     /* plain loops instead of kernels: slow, the truth that kernels are held against */

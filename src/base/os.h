@@ -27,6 +27,8 @@ std::string_view environment(const char* name);
 // system has them and `bytes` reaches one (2 MiB); the address is then aligned to them. Released with the same `bytes`.
 void* map_memory(size_t bytes, bool huge);
 void unmap_memory(void* memory, size_t bytes);
+// Lets the pages that lie wholly inside a mapped file's bytes leave RAM; who reads them gets them back from the file.
+void forget_pages(const void* bytes, size_t count);
 
 // Size of a processor's data cache of level 1, 2 or 3; 0 when the system does not tell, or there is none. `root` goes
 // before the system's paths, and then these alone are asked: for tests.

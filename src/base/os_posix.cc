@@ -156,6 +156,13 @@ void unmap_memory(void* memory, size_t bytes) {
   if (memory) munmap(memory, round_up(bytes, page_size()));
 }
 
+void forget_pages(const void* bytes, size_t count) {
+  const size_t page = page_size();
+  const auto begin = reinterpret_cast<uintptr_t>(bytes);
+  const uintptr_t from = round_up(begin, page), to = (begin + count) / page * page;
+  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+}
+
 size_t cache_bytes(int level, std::string_view root) {
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   if (root.empty()) {

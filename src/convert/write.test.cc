@@ -48,7 +48,7 @@ TEST(WriteMica, AFileAnswersAsTheModelItWasMadeFrom) {
   context.machine = *machine;
   Result<Model*> loaded = load_model(context, path);
   ASSERT_TRUE(loaded.ok()) << loaded.error().what();
-  Result<Model*> made = Model::create(context, std::move(lowered->plan), nullptr, nullptr);
+  Result<Model*> made = Model::create(context, std::move(lowered->plan), {});
   ASSERT_TRUE(made.ok());
   const std::vector<float> expected = answer(**made), got = answer(**loaded);
   ASSERT_FALSE(expected.empty());

@@ -4,6 +4,8 @@
 
 namespace mica {
 
+class Threads;
+
 // Packed forms of the plan's constants, made once and shared by all sessions of a model.
 class PackCache {
  public:
@@ -38,7 +40,8 @@ struct BindContext {
   const Plan* plan = nullptr;
   const Machine* machine = nullptr;
   PackCache* packs = nullptr;
-  int workers = 1;  // threads that may take tasks of a step
+  Threads* threads = nullptr;  // for work that binding itself has to do
+  int workers = 1;             // threads that may take tasks of a step
   bool exact = false;
   bool low_memory = false;
   bool reference_only = false;  // no hooks: what `compare` holds kernels against

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "runtime/binder.h"
+#include "runtime/packing.h"
 #include "step/chain.h"
 
 namespace mica {
@@ -21,7 +22,7 @@ Result<const void*> StageScope::packed(int input, const PackRequest& request) {
   if (owner_.function_.values[v].kind == ValueKind::kConstant)
     return owner_.context_.packs->packed(owner_.function_.values[v].constant, request);
   MICA_TRY(void* to, memory(request.bytes));
-  request.pack(bound[static_cast<size_t>(input)].view, to, request.context);
+  MICA_TRY_STATUS(make_packed(bound[static_cast<size_t>(input)].view, PackKey(), request, to, owner_.context_.threads));
   return static_cast<const void*>(to);
 }
 

@@ -21,7 +21,7 @@ void destroy(void* object) {
 }
 
 // Takes `keep`, which owns the bytes.
-Result<Model*> load(Context& context, Bytes bytes, void* keep, void (*release)(void*), const LoadOptions& options) {
+Result<Model*> load(Context& context, Bytes bytes, const Model::Keep& keep, const LoadOptions& options) {
   ReadOptions read;
   read.find = [](const void* self, std::string_view name) {
     return static_cast<const Context*>(self)->find_operator(name);
@@ -29,8 +29,8 @@ Result<Model*> load(Context& context, Bytes bytes, void* keep, void (*release)(v
   read.self = &context;
   read.verify_weights = options.verify_weights;
   Result<Plan> plan = read_plan(bytes, read);
-  if (plan.ok()) return Model::create(context, plan.take(), keep, release);
-  if (release) release(keep);
+  if (plan.ok()) return Model::create(context, plan.take(), keep);
+  if (keep.release) keep.release(keep.owner);
   return plan.take_error().at(options.name);
 }
 
@@ -46,16 +46,15 @@ Result<Model*> load_model(Context& context, std::string_view path, const LoadOpt
 Result<Model*> load_model(Context& context, MappedFile file, const LoadOptions& options) {
   if (!file.mapped()) return load_model_from_memory(context, file.bytes(), true, options);
   MICA_TRY(MappedFile * keep, on_heap(std::move(file)));
-  return load(context, keep->bytes(), keep, destroy<MappedFile>, options);
+  return load(context, keep->bytes(), {keep, destroy<MappedFile>, true}, options);
 }
 
 Result<Model*> load_model_from_memory(Context& context, Bytes bytes, bool copy, const LoadOptions& options) {
-  if (!copy && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0)
-    return load(context, bytes, nullptr, nullptr, options);
+  if (!copy && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0) return load(context, bytes, {}, options);
   void* memory = allocate(bytes.size(), kSectionAlign);
   if (!memory) return out_of_memory();
   if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());
-  return load(context, {static_cast<const std::byte*>(memory), bytes.size()}, memory, deallocate, options);
+  return load(context, {static_cast<const std::byte*>(memory), bytes.size()}, {memory, deallocate}, options);
 }
 
 Result<Model*> load_model_from_reader(Context& context, const ByteReader& reader, const LoadOptions& options) {
@@ -74,7 +73,7 @@ Result<Model*> load_model_from_reader(Context& context, const ByteReader& reader
     }
     at += static_cast<size_t>(got);
   }
-  return load(context, {memory, size}, memory, deallocate, options);
+  return load(context, {memory, size}, {memory, deallocate}, options);
 }
 
 }  // namespace mica

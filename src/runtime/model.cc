@@ -2,25 +2,26 @@
 
 #include <new>
 
+#include "base/os.h"
 #include "kernels/pack/form.h"
+#include "runtime/packing.h"
 
 namespace mica {
 
-Result<Model*> Model::create(Context& context, Plan plan, void* keep, void (*release)(void*)) {
+Result<Model*> Model::create(Context& context, Plan plan, const Keep& keep) {
   void* place = allocate(sizeof(Model));
   if (!place) {
-    if (release) release(keep);
+    if (keep.release) keep.release(keep.owner);
     return out_of_memory();
   }
   auto* model = new (place) Model(context, std::move(plan));
   model->keep_ = keep;
-  model->release_ = release;
   return model;
 }
 
 Model::~Model() {
-  for (Packed& packed : packed_) deallocate(packed.data);
-  if (release_) release_(keep_);
+  for (Packed& packed : packed_) release_weights(packed.data, packed.bytes);
+  if (keep_.release) keep_.release(keep_.owner);
   pthread_mutex_destroy(&mutex_);
 }
 
@@ -62,10 +63,21 @@ const void* Model::find_packed(uint32_t index, const PackKey& key) const {
   return nullptr;
 }
 
+bool Model::has_form(uint32_t index, const PackKey& key) const {
+  if (plan_.constants[index].packing == key) return true;
+  Lock lock(mutex_);
+  return find_packed(index, key) != nullptr;
+}
+
+size_t Model::plain_bytes(uint32_t index) const {
+  const PlanConstant& constant = plan_.constants[index];
+  return static_cast<size_t>(dense_bytes(constant.dtype, ConstantDims(constant).span()));
+}
+
 // Takes `data`.
 Result<const void*> Model::keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes) {
-  if (Status status = packed_.push_back({index, key, data}); !status.ok()) {
-    deallocate(data);
+  if (Status status = packed_.push_back({index, key, data, bytes}); !status.ok()) {
+    release_weights(data, bytes);
     return status.take_error();
   }
   packed_bytes_ += bytes;
@@ -75,13 +87,22 @@ Result<const void*> Model::keep_packed(uint32_t index, const PackKey& key, void*
 Result<const void*> Model::packed(uint32_t index, const PackRequest& request) {
   const PlanConstant& constant = plan_.constants[index];
   if (constant.packing == request.key) return constant.data;
-  MICA_TRY(const void* plain_data, plain(index));
+  const bool direct = request.pack_parts && constant.packing == request.from;
+  const void* source = constant.data;
+  if (!direct) {
+    MICA_TRY(source, plain(index));
+  }
   Lock lock(mutex_);
   if (const void* found = find_packed(index, request.key)) return found;
-  void* data = allocate(request.bytes, kCacheLine);
+  void* data = take_weights(request.bytes);
   if (!data) return out_of_memory();
-  request.pack(dense_view(const_cast<void*>(plain_data), constant.dtype, ConstantDims(constant).span()), data,
-               request.context);
+  const TensorView view = dense_view(const_cast<void*>(source), constant.dtype, ConstantDims(constant).span());
+  if (Status made = make_packed(view, direct ? request.from : PackKey(), request, data, context_.threads); !made.ok()) {
+    release_weights(data, request.bytes);
+    return made.take_error();
+  }
+  // Runs read the form that was made: what the file holds need not stay in RAM beside it.
+  if (keep_.pages && constant.owned.empty() && source == constant.data) forget_pages(source, constant.bytes);
   return keep_packed(index, request.key, data, request.bytes);
 }
 
@@ -95,7 +116,7 @@ Result<const void*> Model::plain(uint32_t index) {
   MICA_CHECK(packed_floats(constant.packing, dims.span()) >= 0, kInternal,
              "constant {} has a packed form that cannot be undone", index);
   const auto bytes = static_cast<size_t>(dense_bytes(constant.dtype, dims.span()));
-  void* data = allocate(bytes, kCacheLine);
+  void* data = take_weights(bytes);
   if (!data) return out_of_memory();
   unpack_by_key(constant.packing, dims.span(), static_cast<const float*>(constant.data), static_cast<float*>(data));
   return keep_packed(index, PackKey(), data, bytes);

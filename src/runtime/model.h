@@ -25,8 +25,14 @@ struct Context {
 
 class Model final : public PackCache {
  public:
-  // Takes the plan; `keep` (released by `release`) owns the bytes that its constants point into.
-  static Result<Model*> create(Context& context, Plan plan, void* keep, void (*release)(void*));
+  // Owns the bytes that a plan's constants point into, and releases them.
+  struct Keep {
+    void* owner = nullptr;
+    void (*release)(void*) = nullptr;
+    bool pages = false;  // of a file: what leaves RAM comes back when it is read
+  };
+  // Takes both.
+  static Result<Model*> create(Context& context, Plan plan, const Keep& keep);
   void retain();
   void drop();  // the last one destroys it
 
@@ -34,6 +40,9 @@ class Model final : public PackCache {
   Context& context() const { return context_; }
   Result<const void*> packed(uint32_t index, const PackRequest& request) override;
   Result<const void*> plain(uint32_t index) override;
+  // Whether `packed`, or `plain` for the key of kind 0, takes no more memory.
+  bool has_form(uint32_t index, const PackKey& key) const;
+  size_t plain_bytes(uint32_t index) const;
   size_t packed_bytes() const { return packed_bytes_; }
 
  private:
@@ -43,13 +52,13 @@ class Model final : public PackCache {
     uint32_t constant;
     PackKey key;
     void* data;
+    size_t bytes;
   };
   const void* find_packed(uint32_t index, const PackKey& key) const;
   Result<const void*> keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes);
   Context& context_;
   Plan plan_;
-  void* keep_ = nullptr;
-  void (*release_)(void*) = nullptr;
+  Keep keep_;
   int references_ = 1;
   mutable pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   Vector<Packed> packed_;

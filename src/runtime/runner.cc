@@ -157,11 +157,28 @@ Result<BoundSegment*> Runner::segment_for(Frame& frame, Site& site) {
   }
 }
 
-BindContext Runner::bind_context() const {
+Result<const void*> Runner::packed(uint32_t index, const PackRequest& request) {
+  const size_t before = held_;
+  if (!model_.has_form(index, request.key)) MICA_TRY_STATUS(charge(request.bytes));
+  auto made = model_.packed(index, request);
+  if (!made.ok()) held_ = before;
+  return made;
+}
+
+Result<const void*> Runner::plain(uint32_t index) {
+  const size_t before = held_;
+  if (!model_.has_form(index, PackKey())) MICA_TRY_STATUS(charge(model_.plain_bytes(index)));
+  auto made = model_.plain(index);
+  if (!made.ok()) held_ = before;
+  return made;
+}
+
+BindContext Runner::bind_context() {
   BindContext context;
   context.plan = &model_.plan();
   context.machine = &model_.context().machine;
-  context.packs = &model_;
+  context.packs = this;
+  context.threads = model_.context().threads;
   context.workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
   context.exact = options_.exact;
   context.low_memory = options_.low_memory;

@@ -27,7 +27,7 @@ struct StageEvent {
 using StageFn = bool (*)(void* user, const StageEvent& event);  // false stops the run as cancelled
 
 struct RunnerOptions {
-  size_t memory_cap = SIZE_MAX;  // bytes of arenas, slots and scratch
+  size_t memory_cap = SIZE_MAX;  // bytes of arenas, slots, scratch, and forms of weights that the session has made
   int cached_segments = 32;      // per place in a function
   bool exact = false, low_memory = false, reference_only = false;
   bool views = true, in_place = true, compose = true;
@@ -35,7 +35,7 @@ struct RunnerOptions {
   const char* isa = nullptr;
 };
 
-class Runner {
+class Runner final : PackCache {
  public:
   Runner(Model& model, const RunnerOptions& options) : model_(model), options_(options) {}
   Runner(const Runner&) = delete;
@@ -79,7 +79,10 @@ class Runner {
   Result<BoundSegment*> segment_for(Frame& frame, Site& site);
   Status make_key(const Frame& frame, const Site& site, Vector<int64_t>& key);
   Result<BoundSegment*> bind(Frame& frame, Site& site);
-  BindContext bind_context() const;
+  BindContext bind_context();
+  // The model's, after what is not there yet has been charged.
+  Result<const void*> packed(uint32_t index, const PackRequest& request) override;
+  Result<const void*> plain(uint32_t index) override;
   Status describe(const Frame& frame, const Site& site, bool at_bounds);
   Result<bool> set_bounds(const Frame& frame, const Site& site);
   Status refresh(Frame& frame, Site& site, BoundSegment& segment);

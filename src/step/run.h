@@ -61,11 +61,17 @@ struct RowBand {
 
 // Packs `plain` (dense, source order) into `to`. `context` carries the packing's numbers.
 using PackFn = void (*)(const TensorView& plain, void* to, const void* context);
+// The parts first to last - 1 of a form that is made from another one, on any thread.
+using PackPartsFn = void (*)(const void* from, void* to, const void* context, int64_t first, int64_t last);
 struct PackRequest {
   PackKey key;
   size_t bytes = 0;
   PackFn pack = nullptr;
   const void* context = nullptr;
+  // Instead of `pack`: from a form that a file may hold, in parts.
+  PackKey from;
+  PackPartsFn pack_parts = nullptr;
+  int64_t parts = 0;
 };
 
 class BindScope {

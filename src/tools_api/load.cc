@@ -39,8 +39,8 @@ Result<Model*> load_source(mica_context* context, const Source& source, const Co
                            ConvertReport* report) {
   MICA_TRY(Lowered lowered, compile(context, source, options, report));
   auto* keep = new Keep(std::move(lowered.keep));
-  return Model::create(context->core, std::move(lowered.plan), keep,
-                       [](void* owner) { delete static_cast<Keep*>(owner); });
+  return Model::create(context->core, std::move(lowered.plan),
+                       {keep, [](void* owner) { delete static_cast<Keep*>(owner); }});
 }
 
 Result<Model*> load_any(mica_context* context, const std::string& path, const ConvertOptions& options,

@@ -74,7 +74,8 @@ TEST(Bounded, TheCapCountsTheBound) {
   ASSERT_TRUE(probe.session().set_input(0, x.view()).ok());
   ASSERT_TRUE(probe.session().prepare().ok());
   RunOptions options;
-  options.runner.memory_cap = probe.session().runner().memory_bytes();  // enough for a length of 5, not for 64
+  // Enough for a length of 5, not for 64.
+  options.runner.memory_cap = probe.session().runner().memory_bytes() + probe.model().packed_bytes();
   Machinery bounded(support::compiled(network("bounded 64")), options),
       free(support::compiled(network("input")), options);
   for (Machinery* machinery : {&bounded, &free}) {

@@ -115,6 +115,29 @@ TEST(Sharing, PackedWeightsAreMadeOnce) {
   Session::destroy(*second);
 }
 
+// The session that makes a form of weights is charged for it, and one that finds it there is not.
+TEST(Sharing, PackedWeightsCountAgainstTheCap) {
+  RunOptions options;
+  options.lower.pack = false;
+  Machinery probe(compiled(network(), options), options);
+  const OwnedTensor x = support::filled(probe.session().input_type(0), 1, 1);
+  ASSERT_TRUE(probe.session().set_input(0, x.view()).ok());
+  ASSERT_TRUE(probe.session().prepare().ok());
+  const size_t buffers = probe.session().runner().memory_bytes(), packed = probe.model().packed_bytes();
+  for (const size_t cap : {buffers + packed - 1, buffers + packed}) {
+    RunOptions capped = options;
+    capped.runner.memory_cap = cap;
+    Machinery machinery(compiled(network(), options), capped);
+    ASSERT_TRUE(machinery.session().set_input(0, x.view()).ok());
+    EXPECT_EQ(machinery.session().run().ok(), cap == buffers + packed);
+  }
+  Result<Session*> second = Session::create(probe.model(), {.memory_cap = buffers});
+  ASSERT_TRUE(second.ok());
+  ASSERT_TRUE((*second)->set_input(0, x.view()).ok());
+  EXPECT_TRUE((*second)->run().ok());
+  Session::destroy(*second);
+}
+
 // A model outlives the name that loaded it as long as a session uses it.
 TEST(Sharing, SessionsKeepTheModel) {
   Machinery machinery(compiled(network()));

@@ -154,7 +154,7 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
     Lowered lowered =
         value_or_throw(convert(Source{(folder / "model.onnx").string(), {}, {}}, convert_options, report));
     loaded.keep = lowered.keep;
-    loaded.model = value_or_throw(Model::create(loaded.context, std::move(lowered.plan), nullptr, nullptr));
+    loaded.model = value_or_throw(Model::create(loaded.context, std::move(lowered.plan), {}));
     RunnerOptions runner;
     runner.reference_only = options.reference;
     loaded.session = value_or_throw(Session::create(*loaded.model, runner));

@@ -97,7 +97,7 @@ class MemorySink final : public Sink {
 class Running {
  public:
   Running(Context& context, Lowered lowered) : keep_(lowered.keep) {
-    model = need(Model::create(context, std::move(lowered.plan), nullptr, nullptr));
+    model = need(Model::create(context, std::move(lowered.plan), {}));
     begin();
   }
   explicit Running(Model* loaded) : model(loaded) { begin(); }

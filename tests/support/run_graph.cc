@@ -49,7 +49,7 @@ Machinery::Machinery(Lowered lowered, const RunOptions& options) : keep_(lowered
     if (threads.ok()) threads_ = std::make_unique<Threads>(threads.take());
     context_.threads = threads_.get();
   }
-  Result<Model*> model = Model::create(context_, std::move(lowered.plan), nullptr, nullptr);
+  Result<Model*> model = Model::create(context_, std::move(lowered.plan), {});
   EXPECT_TRUE(model.ok());
   if (!model.ok()) return;
   model_ = *model;

@@ -109,9 +109,13 @@ struct ConvArgs {
   GemmEpilogue epilogue;  // residual_stride is taken from problem.residual_view
 };
 
+struct WinogradWeights;  // kernels/conv/winograd.h
+using WinogradWeightsFn = void (*)(const WinogradWeights& weights);
+
 struct ConvKernels {
   // Tasks task_begin to task_end; `scratch` holds choice.scratch_floats.
   void (*run)(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
+  WinogradWeightsFn winograd_weights;
 };
 const ConvKernels& conv_kernels(Isa isa);
 

@@ -3,6 +3,7 @@
 #include "kernels/conv/depthwise.inl"
 #include "kernels/conv/implicit.inl"
 #include "kernels/conv/winograd.inl"
+#include "kernels/conv/winograd_weights.inl"
 
 namespace mica::MICA_ISA {
 namespace {
@@ -39,6 +40,6 @@ void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scra
 }  // namespace
 
 extern const ConvKernels conv_kernels;
-const ConvKernels conv_kernels = {.run = run};
+const ConvKernels conv_kernels = {.run = run, .winograd_weights = winograd_weights};
 
 }  // namespace mica::MICA_ISA

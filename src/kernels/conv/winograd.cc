@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/isa.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
@@ -25,13 +26,8 @@ bool exists(int points, int taps) {
   return points == 8 && (taps == 3 || taps == 5 || taps == 7);
 }
 
-// Rows of G: powers of the point over the value of the other factors there.
-struct WeightRows {
-  double g[kMostWinogradPoints][kMostWinogradPoints] = {};
-};
-
-WeightRows weight_rows(int points, int taps) {
-  WeightRows rows;
+WinogradRows weight_rows(int points, int taps) {
+  WinogradRows rows;
   if (points == 1) {
     rows.g[0][0] = 1;
     return rows;
@@ -55,7 +51,7 @@ WeightRows weight_rows(int points, int taps) {
 double amplification(int points, int taps, int tile) {
   if (points == 1) return 1;
   const WinogradPolynomials w = winograd_polynomials(points);
-  const WeightRows rows = weight_rows(points, taps);
+  const WinogradRows rows = weight_rows(points, taps);
   double size[kMostWinogradPoints] = {};  // (b_i g_i)²
   for (int i = 0; i < points; ++i) {
     double g = 0, b = 0;
@@ -77,24 +73,10 @@ double amplification(int points, int taps, int tile) {
   return most / taps;
 }
 
-// u[point][16] of one channel and the 16 outputs whose taps stand in w[tap][16].
-void transform_weights(const WinogradPlane& plane, const WeightRows (&rows)[2], const double (*w)[kPanel], float* u,
-                       int64_t point_step) {
-  double half[kMostWinogradPoints][kMostWinogradPoints][kPanel];
-  for (int i = 0; i < plane.points[0]; ++i)
-    for (int x = 0; x < plane.taps[1]; ++x) {
-      double* sum = half[i][x];
-      for (int n = 0; n < kPanel; ++n) sum[n] = 0;
-      for (int y = 0; y < plane.taps[0]; ++y)
-        for (int n = 0; n < kPanel; ++n) sum[n] += rows[0].g[i][y] * w[y * plane.taps[1] + x][n];
-    }
-  for (int i = 0; i < plane.points[0]; ++i)
-    for (int j = 0; j < plane.points[1]; ++j, u += point_step) {
-      double sum[kPanel] = {};
-      for (int x = 0; x < plane.taps[1]; ++x)
-        for (int n = 0; n < kPanel; ++n) sum[n] += rows[1].g[j][x] * half[i][x][n];
-      for (int n = 0; n < kPanel; ++n) u[n] = static_cast<float>(sum[n]);
-    }
+WinogradWeights weights_of(const WinogradPlane& plane) {
+  WinogradWeights w{.rows = weight_rows(plane.points[1], plane.taps[1])};
+  for (int axis = 0; axis < 2; ++axis) w.points[axis] = plane.points[axis], w.taps[axis] = plane.taps[axis];
+  return w;
 }
 
 }  // namespace
@@ -148,23 +130,46 @@ int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   return p.groups * plane.all_points() * panels_size(p.in_channels / p.groups, p.out_channels / p.groups);
 }
 
+// Channels are gathered one by one: for weights that are not in panels because they are made by each run.
 void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const float* w, float* u) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  const WeightRows rows[2] = {weight_rows(plane.points[0], plane.taps[0]), weight_rows(plane.points[1], plane.taps[1])};
   const int64_t channels = p.in_channels / p.groups, out = p.out_channels / p.groups, panels = panel_count(out);
   const int taps = plane.taps[0] * plane.taps[1];
-  double block[(kMostWinogradPoints - 1) * (kMostWinogradPoints - 1)][kPanel];
+  float block[(kMostWinogradPoints - 1) * (kMostWinogradPoints - 1)][kPanel];
+  WinogradWeights one = weights_of(plane);
+  one.from = block[0];
+  one.tap_step = kPanel;
+  one.point_step = panels * channels * kPanel;
+  const WinogradWeightsFn kernel = conv_kernels(Isa::kPortable).winograd_weights;
   for (int64_t g = 0; g < p.groups; ++g)
     for (int64_t panel = 0; panel < panels; ++panel)
       for (int64_t c = 0; c < channels; ++c) {
         for (int64_t j = 0; j < kPanel; ++j) {
           const int64_t n = panel * kPanel + j;
           const float* from = w + ((g * out + n) * channels + c) * taps;
-          for (int t = 0; t < taps; ++t) block[t][j] = n < out ? static_cast<double>(from[t]) : 0.0;
+          for (int t = 0; t < taps; ++t) block[t][j] = n < out ? from[t] : 0.0f;
         }
-        float* to = u + ((g * plane.all_points() * panels + panel) * channels + c) * kPanel;
-        transform_weights(plane, rows, block, to, panels * channels * kPanel);
+        one.to = u + ((g * plane.all_points() * panels + panel) * channels + c) * kPanel;
+        kernel(one);
       }
+}
+
+int64_t winograd_panels(const ConvProblem& p) { return p.groups * panel_count(p.out_channels / p.groups); }
+
+void transform_panels(const ConvProblem& p, ConvAlgorithm algorithm, WinogradWeightsFn kernel, const float* packed,
+                      float* u, int64_t first, int64_t last) {
+  const WinogradPlane plane = winograd_plane(p, algorithm);
+  const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
+  WinogradWeights one = weights_of(plane);
+  one.tap_step = channels * kPanel;
+  one.point_step = panels * channels * kPanel;
+  one.channels = channels;
+  for (int64_t i = first; i < last; ++i) {
+    const int64_t group = i / panels, panel = i % panels;
+    one.from = packed + i * plane.taps[0] * plane.taps[1] * one.tap_step;
+    one.to = u + (group * plane.all_points() * panels + panel) * one.tap_step;
+    kernel(one);
+  }
 }
 
 double chain_error(int64_t length) { return kUnit * sqrt(static_cast<double>(length) / 6); }

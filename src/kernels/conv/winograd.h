@@ -33,6 +33,22 @@ struct WinogradPlane {
 };
 WinogradPlane winograd_plane(const ConvProblem& problem, ConvAlgorithm algorithm);
 
+// The rows of G: powers of the point over the value of the other factors there.
+struct WinogradRows {
+  double g[kMostWinogradPoints][kMostWinogradPoints] = {};
+};
+
+// Channels of one panel of weights, as w[tap][channel][16], to u[point][channel][16].
+struct WinogradWeights {
+  WinogradRows rows;
+  int points[2], taps[2];
+  const float* from = nullptr;
+  int64_t tap_step = 0;  // floats from tap to tap
+  float* to = nullptr;
+  int64_t point_step = 0;  // floats from point to point
+  int64_t channels = 1;
+};
+
 // How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level
 // cache, while the weights pass through the rest.
 struct WinogradWork {
@@ -43,9 +59,14 @@ struct WinogradWork {
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int tile_rows);
 
 // Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16]. Computed in doubles,
-// rounded once. The plane must fit.
+// rounded once, to the same bits on every instruction set. The plane must fit.
 int64_t winograd_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 void pack_winograd(const ConvProblem& problem, ConvAlgorithm algorithm, const float* w, float* u);
+// The same from weights in panels (the form of kImplicit), in parts: panels first to last - 1 of those of all groups.
+// `kernel` is an instruction set's ConvKernels::winograd_weights.
+int64_t winograd_panels(const ConvProblem& problem);
+void transform_panels(const ConvProblem& problem, ConvAlgorithm algorithm, WinogradWeightsFn kernel,
+                      const float* panels, float* u, int64_t first, int64_t last);
 
 // The standard deviation of an output's error, relative to that of the output, for inputs and weights that are
 // independent and of mean 0, with chains of `length` products. The model: every rounding is an independent error of

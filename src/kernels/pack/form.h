@@ -3,7 +3,7 @@
 //
 // A key and the shape of the plain tensor say everything, so that a reader can check a packed constant's size and undo
 // it without knowing which operator reads it. Only forms that come back to the bit have keys here; Winograd's is made
-// at load.
+// at bind.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -16,7 +16,8 @@ bool fixed_dims(const Shape& shape, TensorView& view) {
   return shape.known();
 }
 
-// The form that bind will ask for when all operands have channels innermost. Winograd's is made at load.
+// The form that bind will ask for when all operands have channels innermost. Winograd's is made at bind, from panels,
+// which other algorithms read as they are.
 std::vector<PackWish> pack(const Node& node) {
   const Value& weights = *node.inputs[1];
   TensorView x;
@@ -27,8 +28,7 @@ std::vector<PackWish> pack(const Node& node) {
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
   const ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  if (is_winograd(algorithm)) return {};
-  return {{1, conv::pack_key(p, algorithm)}};
+  return {{1, conv::pack_key(p, is_winograd(algorithm) ? ConvAlgorithm::kImplicit : algorithm)}};
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "kernels/conv/winograd.h"
 #include "ops/conv/conv_problem.h"
 #include "ops/conv/conv_step.h"
 #include "step/gemm_epilogue.h"
@@ -9,11 +10,18 @@ struct Packing {
   ConvProblem problem;
   ConvAlgorithm algorithm;
   int from = 0, to = 0;  // operands
+  WinogradWeightsFn winograd = nullptr;
 };
 
 void pack_constant(const TensorView& plain, void* to, const void* context) {
   const Packing& p = *static_cast<const Packing*>(context);
   pack_conv(p.problem, p.algorithm, plain.as<const float>(), static_cast<float*>(to));
+}
+
+void transform(const void* panels, void* to, const void* context, int64_t first, int64_t last) {
+  const Packing& p = *static_cast<const Packing*>(context);
+  transform_panels(p.problem, p.algorithm, p.winograd, static_cast<const float*>(panels), static_cast<float*>(to),
+                   first, last);
 }
 
 void pack_at_run(const void* arguments, void* const* operands, const TaskRange&) {
@@ -27,9 +35,15 @@ Status pack_weights(BindScope& scope, conv::ConvStep& step) {
   const ConvAlgorithm algorithm = step.args.choice.algorithm;
   const auto bytes = static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float);
   MICA_TRY(Packing * packing, scope.arguments<Packing>());
-  *packing = {p, algorithm, 1, 0};
+  *packing = {p, algorithm, 1, 0, step.kernels->winograd_weights};
   if (scope.input(1).constant) {
-    MICA_TRY(const void* packed, scope.packed(1, {conv::pack_key(p, algorithm), bytes, pack_constant, packing}));
+    PackRequest request{conv::pack_key(p, algorithm), bytes, pack_constant, packing};
+    if (is_winograd(algorithm)) {
+      request.from = conv::pack_key(p, ConvAlgorithm::kImplicit);
+      request.pack_parts = transform;
+      request.parts = winograd_panels(p);
+    }
+    MICA_TRY(const void* packed, scope.packed(1, request));
     step.args.w = static_cast<const float*>(packed);
     return {};
   }

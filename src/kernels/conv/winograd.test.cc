@@ -1,0 +1,130 @@
+// Winograd's transform of weights: rounded once, the same bits on every instruction set and from every form.
+#include "kernels/conv/winograd.h"
+
+#include <cstring>
+
+#include "kernels/conv/conv_problem.test.h"
+#include "kernels/pack/pack.h"
+
+namespace mica {
+namespace {
+
+struct Form {
+  ConvAlgorithm algorithm;
+  int64_t down, across;
+};
+
+std::vector<Form> every_form(const ConvProblem& of) {
+  std::vector<Form> forms;
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
+    for (int64_t down : {1, 2, 3, 5, 7})
+      for (int64_t across : {1, 2, 3, 5, 7}) {
+        ConvProblem p = of;
+        p.kernel[1] = down, p.kernel[2] = across;
+        p.out[1] = p.in[1] - down + 1, p.out[2] = p.in[2] - across + 1;
+        if (winograd_plane(p, algorithm).fits) forms.push_back({algorithm, down, across});
+      }
+  return forms;
+}
+
+ConvCase make(int64_t groups, const Form& form) {
+  ConvCase c;
+  c.p = {.groups = groups, .in_channels = 6, .out_channels = 38, .in = {1, 9, 9}};
+  c.p.kernel[1] = form.down, c.p.kernel[2] = form.across;
+  c.p.out[1] = 10 - form.down, c.p.out[2] = 10 - form.across;
+  c.finish();
+  return c;
+}
+
+std::vector<float> from_panels(const ConvCase& c, ConvAlgorithm algorithm, Isa isa, int64_t step) {
+  std::vector<float> panels(packed_conv_size(c.p, ConvAlgorithm::kImplicit));
+  pack_conv(c.p, ConvAlgorithm::kImplicit, c.weights.data(), panels.data());
+  std::vector<float> u(winograd_size(c.p, algorithm), std::numeric_limits<float>::quiet_NaN());
+  const int64_t count = winograd_panels(c.p);
+  for (int64_t i = 0; i < count; i += step)
+    transform_panels(c.p, algorithm, conv_kernels(isa).winograd_weights, panels.data(), u.data(), i,
+                     std::min(i + step, count));
+  return u;
+}
+
+// Σ over taps of g[i][y] g[j][x] w[y][x], in long doubles, and the sum of the terms' magnitudes.
+struct Exact {
+  long double sum = 0, size = 0;
+};
+
+// The value of G's row for point i of `points` at tap k, from the points themselves.
+long double row_at(int points, int taps, int i, int k) {
+  if (points == 1) return 1;
+  if (i == points - 1) return k == taps - 1 ? 1 : 0;
+  const WinogradPolynomials w = winograd_polynomials(points);
+  std::vector<long double> at = {0};
+  for (int pair = 0; pair < w.pairs; ++pair) at.push_back(w.p[pair]), at.push_back(-w.p[pair]);
+  long double others = 1, power = 1;
+  for (int j = 0; j < points - 1; ++j)
+    if (j != i) others *= at[i] - at[j];
+  for (int e = 0; e < k; ++e) power *= at[i];
+  return power / others;
+}
+
+Exact exact_at(const ConvCase& c, const WinogradPlane& plane, int64_t n, int64_t channel, int i, int j) {
+  const int64_t channels = c.p.in_channels / c.p.groups, taps = plane.taps[0] * plane.taps[1];
+  Exact e;
+  for (int y = 0; y < plane.taps[0]; ++y)
+    for (int x = 0; x < plane.taps[1]; ++x) {
+      const long double term = row_at(plane.points[0], plane.taps[0], i, y) *
+                               row_at(plane.points[1], plane.taps[1], j, x) *
+                               c.weights[(n * channels + channel) * taps + y * plane.taps[1] + x];
+      e.sum += term;
+      e.size += std::fabs(term);
+    }
+  return e;
+}
+
+class WinogradWeightsOf : public testing::TestWithParam<int64_t> {};  // groups
+
+TEST_P(WinogradWeightsOf, EveryFormIsRoundedOnce) {
+  const std::vector<Form> forms = every_form(make(1, {ConvAlgorithm::kWinograd4, 3, 3}).p);
+  EXPECT_EQ(forms.size(), 24u);  // 8 tiles, each on both axes, on the width and on the height
+  for (const Form& form : forms) {
+    const ConvCase c = make(GetParam(), form);
+    const WinogradPlane plane = winograd_plane(c.p, form.algorithm);
+    const int64_t channels = c.p.in_channels / c.p.groups, out = c.p.out_channels / c.p.groups;
+    const int64_t panels = panel_count(out);
+    const std::vector<float> u = from_panels(c, form.algorithm, every_isa().back(), 2);
+    size_t at = 0;
+    for (int64_t group = 0; group < c.p.groups; ++group)
+      for (int point = 0; point < plane.all_points(); ++point)
+        for (int64_t panel = 0; panel < panels; ++panel)
+          for (int64_t channel = 0; channel < channels; ++channel)
+            for (int64_t lane = 0; lane < kPanel; ++lane, ++at) {
+              const int64_t n = panel * kPanel + lane;
+              const Exact e = n >= out ? Exact()
+                                       : exact_at(c, plane, group * out + n, channel, point / plane.points[1],
+                                                  point % plane.points[1]);
+              // Half a unit of the result's last place for the rounding, and what doubles lose before it.
+              const long double bound = std::fabs(e.sum) * 0x1p-24L + e.size * 0x1p-48L;
+              ASSERT_LE(std::fabs(u[at] - e.sum), bound)
+                  << name_of(form.algorithm) << ' ' << form.down << 'x' << form.across << " point " << point;
+            }
+    ASSERT_EQ(at, u.size());
+  }
+}
+
+TEST_P(WinogradWeightsOf, BitsDependOnNothingElse) {
+  for (const Form& form : every_form(make(1, {ConvAlgorithm::kWinograd4, 3, 3}).p)) {
+    const ConvCase c = make(GetParam(), form);
+    std::vector<float> plain(winograd_size(c.p, form.algorithm));
+    pack_conv(c.p, form.algorithm, c.weights.data(), plain.data());
+    for (Isa isa : every_isa())
+      for (int64_t step : {1, 3}) {
+        const std::vector<float> u = from_panels(c, form.algorithm, isa, step);
+        ASSERT_EQ(std::memcmp(u.data(), plain.data(), u.size() * sizeof(float)), 0)
+            << name_of(isa) << ' ' << name_of(form.algorithm) << ' ' << form.down << 'x' << form.across;
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, WinogradWeightsOf, testing::Values(1, 2));
+
+}  // namespace
+}  // namespace mica
