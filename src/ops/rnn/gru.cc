@@ -19,15 +19,15 @@ Status reference(RunScope& scope) {
   MICA_TRY(double* state, zero_numbers(scope, hidden));
   MICA_TRY(double* candidates, zero_numbers(scope, hidden));
   return rnn::run(scope, q, [&](const rnn::Step& s) {
-    const rnn::CellRules rules{functions.of(s.direction, 2), q.clip};
+    const rnn::CellRules rules{functions.of(s.direction, 2), hidden, q.clip};
     const double* reset = gates + hidden;
     for (int64_t row = 0; row < 2 * hidden; ++row) gates[row] = s.x_sums[row] + rnn::recurrent_sum(q, s, s.h, row);
-    rnn::gru_gates(rules, hidden, gates);
+    rnn::gru_gates(rules, gates);
     for (int64_t i = 0; i < hidden; ++i) state[i] = a.linear_before_reset ? s.h[i] : reset[i] * s.h[i];
     for (int64_t i = 0; i < hidden; ++i)
       candidates[i] = s.x_sums[2 * hidden + i] +
                       rnn::recurrent_sum(q, s, state, 2 * hidden + i) * (a.linear_before_reset ? reset[i] : 1);
-    rnn::gru_blend(rules, hidden, static_cast<const double*>(gates), static_cast<const double*>(candidates), s.h);
+    rnn::gru_blend(rules, static_cast<const double*>(gates), static_cast<const double*>(candidates), s.h);
   });
 }
 

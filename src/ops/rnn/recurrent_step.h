@@ -26,8 +26,8 @@ struct GeneralCell {
   float clip;
   bool input_forget;
   const float* peepholes;  // [direction][3 · hidden], or null
-  CellRules rules(int64_t d) const {
-    return {functions.of(static_cast<int>(d), each), static_cast<double>(clip), input_forget};
+  CellRules rules(int64_t d, int64_t hidden) const {
+    return {functions.of(static_cast<int>(d), each), hidden, static_cast<double>(clip), input_forget};
   }
 };
 constexpr std::span<const Function> functions_of(Cell cell) {
@@ -117,7 +117,7 @@ inline void reset_states(const RecurrentStep& s, const Walk& w, int64_t d, const
       s.kernels->gru_reset(gates, h, reset_h, s.hidden);
       continue;
     }
-    gru_gates(s.general->rules(d), s.hidden, gates);
+    gru_gates(s.general->rules(d, s.hidden), gates);
     for (int64_t i = 0; i < s.hidden; ++i) reset_h[i] = gates[s.hidden + i] * h[i];
   }
   GemmArgs product = s.candidate;
@@ -135,24 +135,23 @@ inline const float* candidates_of(const RecurrentStep& s, const Walk& w, int64_t
 
 inline void next_state_general(const RecurrentStep& s, const Walk& w, int64_t d, const float* sums, int64_t n) {
   const int64_t hidden = s.hidden;
-  const CellRules rules = s.general->rules(d);
+  const CellRules rules = s.general->rules(d, s.hidden);
   float *gates = w.gates + n * s.gates * hidden, *state = w.h + n * hidden;
   switch (s.cell) {
     case Cell::kLstm: {
       const float* p = s.general->peepholes ? s.general->peepholes + d * 3 * hidden : nullptr;
-      return lstm_cell(rules, hidden, static_cast<const float*>(gates), p, w.c + n * hidden, state);
+      return lstm_cell(rules, static_cast<const float*>(gates), p, w.c + n * hidden, state);
     }
     case Cell::kGru: {
       const float* x = sums + n * s.sums_batch;
       for (int64_t i = 0; i < 2 * hidden; ++i) gates[i] += x[i];
-      gru_gates(rules, hidden, gates);
+      gru_gates(rules, gates);
       float* candidates = gates + 2 * hidden;
       for (int64_t i = 0; i < hidden; ++i) candidates[i] = x[2 * hidden + i] + gates[hidden + i] * candidates[i];
-      return gru_blend(rules, hidden, static_cast<const float*>(gates), static_cast<const float*>(candidates), state);
+      return gru_blend(rules, static_cast<const float*>(gates), static_cast<const float*>(candidates), state);
     }
-    case Cell::kGruResetFirst:
-      return gru_blend(rules, hidden, static_cast<const float*>(gates), candidates_of(s, w, n), state);
-    case Cell::kTanh: return simple_cell(rules, hidden, static_cast<const float*>(gates), state);
+    case Cell::kGruResetFirst: return gru_blend(rules, static_cast<const float*>(gates), candidates_of(s, w, n), state);
+    case Cell::kTanh: return simple_cell(rules, static_cast<const float*>(gates), state);
   }
 }
 

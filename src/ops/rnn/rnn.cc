@@ -16,7 +16,7 @@ Status reference(RunScope& scope) {
   MICA_TRY(double* sums, zero_numbers(scope, q.hidden));
   return rnn::run(scope, q, [&](const rnn::Step& s) {
     for (int64_t i = 0; i < q.hidden; ++i) sums[i] = s.x_sums[i] + rnn::recurrent_sum(q, s, s.h, i);
-    rnn::simple_cell({functions.of(s.direction, 1), q.clip}, q.hidden, static_cast<const double*>(sums), s.h);
+    rnn::simple_cell({functions.of(s.direction, 1), q.hidden, q.clip}, static_cast<const double*>(sums), s.h);
   });
 }
 
