@@ -6,6 +6,7 @@
 
 #include "types/dense.h"
 #include "types/infer.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -275,9 +276,11 @@ Status reference(RunScope& scope) {
   MICA_TRY(double* row, zero_numbers(scope, keys));
   MICA_TRY(double* kept, zero_numbers(scope, scope.wants(3) ? batch * heads * queries * keys : 0));
   MICA_TRY(double* y, zero_numbers(scope, batch * heads * queries * size));
+  StopCheck stop(scope);
   for (int64_t n = 0; n < batch; ++n)
     for (int64_t head = 0; head < heads; ++head)
       for (int64_t i = 0; i < queries; ++i) {
+        MICA_TRY_STATUS(stop.before(keys * (size + 1)));
         score_row(p, mask, {n, head, i}, row,
                   scope.wants(3) ? kept + ((n * heads + head) * queries + i) * keys : nullptr);
         double* to = y + (four ? (n * heads + head) * queries + i : (n * queries + i) * heads + head) * size;

@@ -4,6 +4,7 @@
 
 #include "types/dense.h"
 #include "types/infer.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -44,7 +45,9 @@ Status reference(RunScope& scope) {
   MICA_TRY(double* line, zero_numbers(scope, past + length));
   MICA_TRY(const double* weights, dense_numbers(scope, w));
   const Elements in(x), y(scope.wants(0) ? scope.out(0) : x), state(scope.wants(1) ? scope.out(1) : x);
+  StopCheck stop(scope);
   for (int64_t i = 0; i < batch * channels; ++i) {
+    MICA_TRY_STATUS(stop.before(length * taps));
     for (int64_t t = 0; t < past; ++t) line[t] = scope.has(kPast) ? Elements(scope.in(kPast)).number(i * past + t) : 0;
     for (int64_t t = 0; t < length; ++t) line[past + t] = in.number(i * length + t);
     for (int64_t t = 0; scope.wants(0) && t < length; ++t) {

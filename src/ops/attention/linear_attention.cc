@@ -6,6 +6,7 @@
 
 #include "types/dense.h"
 #include "types/infer.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -112,10 +113,12 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(allocate_output(scope, 0, {p.batch, p.length, q_heads * p.values}));
   MICA_TRY_STATUS(allocate_output(scope, 1, {p.batch, kv_heads, p.keys, p.values}));
   MICA_TRY(double* change, zero_numbers(scope, p.values));
+  StopCheck stop(scope);
   for (int64_t n = 0; n < p.batch; ++n)
     for (int64_t head = 0; head < kv_heads; ++head) {
       double* state = p.state + (n * kv_heads + head) * p.keys * p.values;
       for (int64_t t = 0; t < p.length; ++t) {
+        MICA_TRY_STATUS(stop.before(p.keys * p.values * (group + 3)));
         const int64_t token = n * p.length + t;
         update(p, token, head, state, change);
         for (int64_t h = head * group; h < (head + 1) * group; ++h) {

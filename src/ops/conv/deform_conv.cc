@@ -5,6 +5,7 @@
 
 #include "types/dense.h"
 #include "types/infer.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -140,11 +141,13 @@ Status reference(RunScope& scope) {
   MICA_TRY(double* columns, zero_numbers(scope, q.taps * q.positions));
   if (q.positions == 0) return {};
   const int64_t group_out = q.out_channels / q.attributes.groups;
+  StopCheck stop(scope);
   for (int64_t n = 0; n < q.batch; ++n)
     for (int64_t c = 0; c < q.channels; ++c) {
       sample_channel(q, n, c, columns);
       for (int64_t m = c / q.group_in * group_out; m < (c / q.group_in + 1) * group_out; ++m)
         for (int64_t t = 0; t < q.taps; ++t) {
+          MICA_TRY_STATUS(stop.before(q.positions));
           const double weight = q.w[(m * q.group_in + c % q.group_in) * q.taps + t];
           double* sum = sums + (n * q.out_channels + m) * q.positions;
           for (int64_t p = 0; p < q.positions; ++p) sum[p] += weight * columns[t * q.positions + p];

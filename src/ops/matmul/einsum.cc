@@ -2,6 +2,7 @@
 
 #include "types/dense.h"
 #include "types/infer.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -93,17 +94,19 @@ Result<Loops> loops_of(const RunScope& scope, const Equation& e) {
 }
 
 template <class T>
-void sum(const Loops& loops, const std::array<const T*, einsum::kMaxOperands>& in, T* out) {
+Status sum(RunScope& scope, const Loops& loops, const std::array<const T*, einsum::kMaxOperands>& in, T* out) {
   for (int i = 0; i < loops.count; ++i)
-    if (loops.size[static_cast<size_t>(i)] == 0) return;
+    if (loops.size[static_cast<size_t>(i)] == 0) return {};
   const auto operands = static_cast<size_t>(loops.operands), outer = static_cast<size_t>(loops.outer);
   std::array<int64_t, kLabels> index{};
   const std::span<const int64_t> outer_size(loops.size.data(), outer);
   const std::span<const int64_t> inner_size(loops.size.data() + outer, static_cast<size_t>(loops.count) - outer);
+  StopCheck stop(scope);
   do {
     T total = 0;
     std::fill(index.begin() + loops.outer, index.end(), 0);
     do {
+      MICA_TRY_STATUS(stop.before(1));
       T product = 1;
       for (size_t i = 0; i < operands; ++i) {
         int64_t at = 0;
@@ -114,6 +117,7 @@ void sum(const Loops& loops, const std::array<const T*, einsum::kMaxOperands>& i
     } while (next_index(index.data() + outer, inner_size));
     *out++ = total;
   } while (next_index(index.data(), outer_size));
+  return {};
 }
 
 Status reference(RunScope& scope) {
@@ -131,7 +135,7 @@ Status reference(RunScope& scope) {
       MICA_TRY(in[i], dense_numbers(scope, scope.in(static_cast<int>(i))));
     }
     MICA_TRY(double* out, zero_numbers(scope, elements));
-    sum(loops, in, out);
+    MICA_TRY_STATUS(sum(scope, loops, in, out));
     store_dense(out, scope.out(0));
     return {};
   }
@@ -141,7 +145,7 @@ Status reference(RunScope& scope) {
     in[i] = reinterpret_cast<const uint64_t*>(list);  // wraps where signed numbers would be undefined
   }
   MICA_TRY(int64_t * out, zero_integers(scope, elements));
-  sum(loops, in, reinterpret_cast<uint64_t*>(out));
+  MICA_TRY_STATUS(sum(scope, loops, in, reinterpret_cast<uint64_t*>(out)));
   store_dense(out, scope.out(0));
   return {};
 }

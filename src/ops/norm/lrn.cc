@@ -1,6 +1,7 @@
 #include "ops/norm/lrn.h"
 
 #include "ops/norm/moments.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -20,9 +21,11 @@ Status reference(RunScope& scope) {
   const int64_t channels = view.dim(1), inner = norm::count_between(view, 2, view.rank);
   const int64_t before = (a.size - 1) / 2, behind = a.size - 1 - before;
   const Elements x(view), out(scope.out(0));
+  StopCheck stop(scope);
   for (int64_t n = 0; n < view.dim(0); ++n)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t i = 0; i < inner; ++i) {
+        MICA_TRY_STATUS(stop.before(std::min(channels, a.size)));
         double square = 0;
         for (int64_t k = std::max<int64_t>(0, c - before); k <= std::min(channels - 1, c + behind); ++k) {
           const double v = x.number((n * channels + k) * inner + i);

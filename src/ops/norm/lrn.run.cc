@@ -45,7 +45,7 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY(Arguments * args, scope.arguments<Arguments>());
   *args = {&norm_kernels(scope.machine->isa), lrn, scope.inputs.size()};
   MICA_TRY(const std::string_view name, kernel_name(scope, "lrn", x.dtype));
-  const double work = static_cast<double>(x.count()) * static_cast<double>(a.size + 4);
+  const double work = static_cast<double>(x.count()) * (static_cast<double>(a.size) + 4);
   MICA_TRY_STATUS(scope.add({.kernel = run, .arguments = args, .tasks = lrn.tasks, .work = work, .name = name}));
   return true;
 }

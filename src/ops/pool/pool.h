@@ -2,6 +2,7 @@
 #pragma once
 #include "types/dense.h"
 #include "types/infer.h"
+#include "types/stop.h"
 #include "types/window.h"
 
 namespace mica {
@@ -94,13 +95,14 @@ inline Result<Sizes> prepare(RunScope& scope, const PoolAttributes& a) {
 }
 
 // visit(at) for each window's elements in the input, by rising tap; done(window) after each window. Stops between two
-// planes when the run is to.
+// windows when the run is to.
 template <class Visit, class Done>
 Status for_each_window(RunScope& scope, const Sizes& s, const int64_t* table, Visit visit, Done done) {
   const int64_t positions = s.window.positions(), taps = s.window.taps();
+  StopCheck stop(scope);
   for (int64_t plane = 0; plane < s.planes; ++plane) {
-    MICA_TRY_STATUS(scope.check_stop());
     for (int64_t p = 0; p < positions; ++p) {
+      MICA_TRY_STATUS(stop.before(taps));
       for (int64_t t = 0; t < taps; ++t)
         if (const int64_t at = table[t * positions + p]; at >= 0) visit(at + plane * s.window.pixels());
       done(plane * positions + p);

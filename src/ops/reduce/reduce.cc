@@ -151,7 +151,9 @@ Status reference(RunScope& scope) {
   int64_t index[kMaxRank] = {}, linear = 0;
   do {
     MICA_TRY_STATUS(scope.check_stop());
-    const char* from = x.as<const char>() + reduce::offset_of(index, loops.outer_stride, loops.outer_rank);
+    // No elements, no address.
+    const char* from =
+        x.empty() ? nullptr : x.as<const char>() + reduce::offset_of(index, loops.outer_stride, loops.outer_rank);
     reduce_one(a, loops, from, x.dtype, to.address(linear++));
   } while (next_index(index, loops.outer_dims()));
   return {};
