@@ -25,6 +25,7 @@ struct AttentionArgs {
   AttentionShape shape;
   AttentionSteps q, k, v, y;
   float scale = 1, softcap = 0;  // softcap 0: none
+  bool zero_nan = false;         // a query with NaN among its weights gives zeros
   // Query i stands at place i + past, or, with lengths, at i + lengths[batch] - queries; it sees the keys from its
   // place - left to its place + right, where -1 is no limit, and none from `lengths[batch]` on.
   int64_t past = 0, left = -1, right = -1;

@@ -162,12 +162,13 @@ void mask_scores(const AttentionArgs& args, const void* mask, int64_t offset, fl
 }
 
 // Scores to powers of e, zeros where nothing is seen; returns what makes them add up to 1.
-float to_weights(float* row, Range seen, int64_t keys) {
+float to_weights(float* row, Range seen, int64_t keys, bool zero_nan) {
   for (int64_t j = 0; j < seen.low; ++j) row[j] = 0;
   for (int64_t j = seen.high; j < keys; ++j) row[j] = 0;
   const int64_t count = seen.high - seen.low;
   const float largest = reduce_run<ReduceFunction::kMax>(row + seen.low, count, 1);
-  if (count == 0 || largest == -kInfinity) {
+  const bool unknown = largest != largest || largest == kInfinity;  // then all powers are NaN, or the sum is
+  if (count == 0 || largest == -kInfinity || (zero_nan && unknown)) {
     for (int64_t j = 0; j < keys; ++j) row[j] = 0;
     return 0;
   }
@@ -191,7 +192,7 @@ void run_block(const AttentionArgs& args, const AttentionOperands& at, const Blo
     if (args.has_mask)
       mask_scores(args, at.mask, b.batch * args.mask.batch + b.head * args.mask.head + query * args.mask.row, row,
                   seen);
-    factors[i] = to_weights(row, seen, b.keys);
+    factors[i] = to_weights(row, seen, b.keys, args.zero_nan);
   }
   sums_of(args, b, scores, factors, packing);
 }

@@ -34,6 +34,7 @@ void prepare_reduce(ReduceArgs& args);  // sets lane_blocks and tasks
 
 struct SoftmaxArgs {
   bool logarithm = false;
+  bool zero_nan = false;  // zeros where the results would be NaN; not of logarithms
   int outer_loops = 0;
   int64_t outer[kMaxReduceLoops] = {}, in_outer[kMaxReduceLoops] = {}, out_outer[kMaxReduceLoops] = {};
   int64_t n = 0, in_stride = 1, out_stride = 1;  // along the axis

@@ -104,10 +104,11 @@ void reduce(const ReduceArgs& args, const float* in, float* out, int64_t begin, 
 }
 
 // Neighbours along the axis in both tensors.
-void softmax_row(const float* x, float* out, int64_t n, bool logarithm) {
+void softmax_row(const SoftmaxArgs& args, const float* x, float* out) {
+  const int64_t n = args.n;
   const float largest = reduce_run<ReduceFunction::kMax>(x, n, 1);
-  const float sum = sum_of_powers(x, n, largest, logarithm ? nullptr : out);
-  if (logarithm) {
+  const float sum = sum_of_powers(x, n, largest, args.logarithm ? nullptr : out);
+  if (args.logarithm) {
     const F32 shift = add(set1(largest), zero()), log_sum = log_of(set1(sum));
     for (int64_t i = 0; i < n; i += kLanes) {
       const int width = static_cast<int>(least(kLanes, n - i));
@@ -116,9 +117,10 @@ void softmax_row(const float* x, float* out, int64_t n, bool logarithm) {
     return;
   }
   const F32 factor = set1(1 / sum);
+  const bool zeros = args.zero_nan && sum != sum;
   for (int64_t i = 0; i < n; i += kLanes) {
     const int width = static_cast<int>(least(kLanes, n - i));
-    store_some(out + i, mul(load_some(out + i, width), factor), width);
+    store_some(out + i, zeros ? zero() : mul(load_some(out + i, width), factor), width);
   }
 }
 
@@ -138,12 +140,13 @@ void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int widt
   }
   tree.push({{sum}});
   const F32 total = tree.result().part[0], factor = div(set1(1.0f), total), log_sum = log_of(total);
+  const Mask known = args.zero_nan ? mask_not(is_nan(total)) : eq(zero(), zero());
   for (int64_t i = 0; i < args.n; ++i) {
     float* to = out + i * args.out_stride;
     if (args.logarithm)
       store_some(to, sub(sub(load_some(x + i * args.in_stride, width), largest), log_sum), width);
     else
-      store_some(to, mul(load_some(to, width), factor), width);
+      store_some(to, select(known, mul(load_some(to, width), factor), zero()), width);
   }
 }
 
@@ -151,7 +154,8 @@ void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int widt
 constexpr int64_t kShortAxis = 8;
 
 void softmax_short_rows(const SoftmaxArgs& args, const float* in, float* out, int64_t first, int64_t end) {
-  SoftmaxArgs across = {.logarithm = args.logarithm, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
+  SoftmaxArgs across = {
+      .logarithm = args.logarithm, .zero_nan = args.zero_nan, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
   float block[kShortAxis * kLanes];
   for (int64_t row = first; row < end; row += kLanes) {
     const int width = static_cast<int>(least(kLanes, end - row));
@@ -182,7 +186,7 @@ void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin
       const float* from = in + offset_of(r, args.outer, args.in_outer, args.outer_loops) + lane;
       float* to = out + offset_of(r, args.outer, args.out_outer, args.outer_loops) + lane;
       if (along_rows) {
-        softmax_row(from, to, args.n, args.logarithm);
+        softmax_row(args, from, to);
         continue;
       }
       const int64_t lanes = least(kLaneBlock, args.lanes - lane);

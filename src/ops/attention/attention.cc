@@ -202,8 +202,8 @@ bool sees(const Problem& p, int64_t n, int64_t i, int64_t j) {
   return p.attributes.right_window < 0 || j <= place + p.attributes.right_window;
 }
 
-// Softmax of one row in place; a row of nothing but -inf becomes zeros.
-void softmax(double* row, int64_t count) {
+// Softmax of one row in place; a row of nothing but -inf becomes zeros, and with `zero_nan` one with NaN too.
+void softmax(double* row, int64_t count, bool zero_nan) {
   double top = -std::numeric_limits<double>::infinity(), sum = 0;
   for (int64_t j = 0; j < count; ++j) top = row[j] > top || std::isnan(row[j]) ? row[j] : top;
   if (top == -std::numeric_limits<double>::infinity()) {
@@ -211,7 +211,8 @@ void softmax(double* row, int64_t count) {
     return;
   }
   for (int64_t j = 0; j < count; ++j) sum += row[j] = std::exp(row[j] - top);
-  for (int64_t j = 0; j < count; ++j) row[j] /= sum;
+  const bool zeros = zero_nan && std::isnan(sum);
+  for (int64_t j = 0; j < count; ++j) row[j] = zeros ? 0 : row[j] / sum;
 }
 
 // Scores of one query; `kept` receives the stage that output 3 shows.
@@ -235,7 +236,7 @@ void score_row(const Problem& p, const Mask& mask, const int64_t (&at)[3], doubl
     row[j] =
         sees(p, at[0], at[2], j) ? row[j] + mask.at(at[0], at[1], at[2], j) : -std::numeric_limits<double>::infinity();
   keep(2);
-  softmax(row, keys);
+  softmax(row, keys, p.attributes.zero_nan);
   keep(3);
 }
 

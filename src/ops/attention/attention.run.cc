@@ -171,6 +171,7 @@ Result<bool> Binder::bind() {
   args.past = args.shape.keys - fresh;
   args.scale = attributes_.scale != 0 ? attributes_.scale : 1 / std::sqrt(static_cast<float>(args.shape.size));
   args.softcap = attributes_.softcap;
+  args.zero_nan = attributes_.zero_nan;
   args.left = attributes_.left_window;
   args.right = attributes_.causal ? 0 : attributes_.right_window;
   prepare_attention(args);

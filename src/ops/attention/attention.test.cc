@@ -111,6 +111,10 @@ TEST(Attention, SpecialValues) {
   Problem p = problem({1, 1, 1, 2, 2, 2, 1});
   p.inputs[0] = list({1, 1, 2, 2}, {1, 2, NAN, 1});
   check(p);
+  p.attributes = {{"zero_nan", true}};
+  check(p);
+  p.inputs[0] = list({1, 1, 2, 2}, {1, 2, kInf, 1});
+  check(p);
   p.inputs[0] = list({1, 1, 2, 2}, {1, 2, 3, 1});
   p.inputs[2] = list({1, 1, 2, 1}, {kInf, 1});
   check(p);

@@ -170,6 +170,21 @@ TEST_P(SoftmaxKinds, SpecialValues) {
 }
 INSTANTIATE_TEST_SUITE_P(Reduce, SoftmaxKinds, testing::Values("softmax", "log_softmax", "hardmax"),
                          [](const auto& row) { return std::string(row.param); });
+TEST(Softmax, ZerosWhereNothingIsKnown) {
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{4, 3}, {1, 4, 3}})
+    check({.op = "softmax",
+           .attributes = {{"zero_nan", true}},
+           .inputs = {list(dims, {1, NAN, 2, kInf, 1, 2, -kInf, 0, 0, -kInf, -kInf, -kInf})},
+           .expect = {{.numbers = {0, 0, 0, 0, 0, 0, 0, 0.5, 0.5, 0, 0, 0}}}});
+  for (int axis : {0, 1})
+    for (int64_t n : {2, 9, 40})
+      check({.op = "softmax",
+             .attributes = {{"axis", axis}, {"zero_nan", true}},
+             .inputs = {special({n, 37})},
+             .units = 12,
+             .scale = 1,
+             .expect_kernel = "softmax"});
+}
 TEST(Softmax, Values) {
   check({.op = "softmax", .inputs = {list({1, 2}, {0, std::log(3)})}, .expect = {{.numbers = {0.25, 0.75}}}});
   check({.op = "hardmax", .inputs = {list({1, 4}, {1, 3, 3, 2})}, .expect = {{.numbers = {0, 1, 0, 0}}}});

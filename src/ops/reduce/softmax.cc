@@ -8,9 +8,11 @@ namespace mica {
 namespace {
 
 Status reference(RunScope& scope) {
-  return reduce::for_each_row(scope, [](int64_t n, auto load, auto store) {
+  const bool zero_nan = scope.attributes<Softmax>().zero_nan;
+  return reduce::for_each_row(scope, [zero_nan](int64_t n, auto load, auto store) {
     const reduce::SoftmaxSum s = reduce::softmax_sum(n, load);
-    for (int64_t i = 0; i < n; ++i) store(i, std::exp(load(i) - s.largest) / s.sum);
+    const bool zero = zero_nan && std::isnan(s.sum);
+    for (int64_t i = 0; i < n; ++i) store(i, zero ? 0 : std::exp(load(i) - s.largest) / s.sum);
   });
 }
 

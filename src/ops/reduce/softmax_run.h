@@ -28,7 +28,7 @@ inline Result<bool> bind_softmax(BindScope& scope, bool logarithm) {
   kept.merge();
   along.merge();
   if (along.count > 1) return false;
-  SoftmaxArgs args{.logarithm = logarithm};
+  SoftmaxArgs args{.logarithm = logarithm, .zero_nan = scope.attributes<Softmax>().zero_nan};
   args.n = x.empty() ? 0 : along.size();
   if (along.count) args.in_stride = along.a[0], args.out_stride = along.b[0];
   const bool side_by_side = args.in_stride != 1 || args.out_stride != 1;

@@ -10,10 +10,12 @@ namespace mica {
 MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(attention);
 MICA_DECLARE_OP(div);
+MICA_DECLARE_OP(is_nan);
 MICA_DECLARE_OP(matmul);
 MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(softmax);
 MICA_DECLARE_OP(transpose);
+MICA_DECLARE_OP(where);
 
 namespace {
 
@@ -70,6 +72,16 @@ bool usable_mask(const Value* mask, const Value* scores) {
          mask->type.dtype == scores->type.dtype;
 }
 
+// A row of softmax has NaN everywhere or nowhere: one NaN or infinity in it, or nothing but -inf, makes its sum NaN.
+Value* zeros_for_nan(const Match& m, Builder& build) {
+  const Node* weights = made_by(m["w"], op_softmax);
+  const auto number = contents::uniform(m["zero"]);
+  if (!weights || !number || *number != 0 || !(m.root->outputs[0]->type == m["w"]->type)) return nullptr;
+  Softmax attributes = weights->attributes<Softmax>();
+  attributes.zero_nan = true;
+  return build.one(op_softmax, attributes, {weights->inputs[0]});
+}
+
 Value* attention(const Match& m, Builder& build) {
   Value* scores = m["scores"];
   Value* mask = nullptr;
@@ -91,14 +103,16 @@ Value* attention(const Match& m, Builder& build) {
   const int rank = q->type.shape.rank;
   for (int i = 0; i < rank; ++i) last_two.perm.push(i < rank - 2 ? i : 2 * rank - 3 - i);
   Value* k = build.one(op_transpose, last_two, {turned});
-  Attention a{.scale = static_cast<float>(scale)};
+  Attention a{.scale = static_cast<float>(scale), .zero_nan = m.node("w").attributes<Softmax>().zero_nan};
   if (rank == 3) a.q_heads = a.kv_heads = 1;
   return build.one(op_attention, a, mask ? Values{q, k, m["v"], mask} : Values{q, k, m["v"]});
 }
 
 std::vector<Rule> make() {
-  const Pattern weights = is(op_softmax, {any("scores")}).where(is_last_softmax).once();
+  const Pattern weights = is(op_softmax, {any("scores")}).where(is_last_softmax).once().as("w");
   return {
+      {"zeros-for-nan-of-softmax", "where(is_nan(softmax(x)), 0, softmax(x)) → softmax(x) with zeros for NaN",
+       is(op_where, {is(op_is_nan, {any("w")}), any("zero"), any("w")}), zeros_for_nan},
       {"recognise-attention", "softmax(q · kᵀ · scale + mask) · v → attention(q, k, v, mask)",
        is(op_matmul, {weights, any("v")}), attention, &op_attention},
   };
