@@ -7,10 +7,12 @@
 
 namespace mica {
 
-// What constant folding may take over a whole conversion, with all rounds and regions. The file grows by its bytes;
-// the references, which compute in double precision, do some hundred million operations in a second.
+// What constant folding may take over a whole conversion, with all rounds and regions. The file grows by its bytes, by
+// which results outgrow the constants whose place they take; the references, which compute in double precision, do some
+// hundred million operations in a second.
 struct FoldBudget {
-  int64_t bytes = int64_t{256} << 20;  // of results
+  int64_t bytes = int64_t{256} << 20;  // beyond the constants that nothing reads any more
+  int64_t total = int64_t{4} << 30;    // of all results
   int64_t flops = int64_t{1} << 30;    // of what has more arithmetic than results
 };
 

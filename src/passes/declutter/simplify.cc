@@ -62,6 +62,14 @@ int64_t flops_of(const Node& node) {
   return node.op->flops({in, out, node.attributes_blob.data()});
 }
 
+// Bytes of the constants that nothing else reads.
+int64_t dying_bytes(const Readers& readers, const Node& node) {
+  int64_t bytes = 0;
+  for (const Value* v : node.inputs)
+    if (v && v->constant && readers.count(v) == 1) bytes += row_bytes(v->type.dtype, v->constant->view.count());
+  return bytes;
+}
+
 // Results too large for inference to keep: computed once here, within the budget.
 bool fold_large(Graph& graph, Readers& readers, const Node& node, FoldBudget& budget) {
   std::vector<InferValue> in(node.inputs.size()), out(node.outputs.size());
@@ -78,10 +86,11 @@ bool fold_large(Graph& graph, Readers& readers, const Node& node, FoldBudget& bu
     if (!v->type.is_tensor() || !v->type.shape.fixed()) return false;
     out[i].present = true;
     const Result<int64_t> count = element_count(v->type.shape);
-    if (!count.ok() || *count > budget.bytes) return false;
+    if (!count.ok() || *count > budget.total) return false;
     bytes += row_bytes(v->type.dtype, *count);
   }
-  if (bytes > budget.bytes) return false;
+  const int64_t growth = std::max<int64_t>(0, bytes - dying_bytes(readers, node));
+  if (growth > budget.bytes || bytes > budget.total) return false;
   const int64_t flops = flops_of(node);
   if (flops < 0 || flops > budget.flops) return false;
   FoldScope scope;
@@ -89,14 +98,15 @@ bool fold_large(Graph& graph, Readers& readers, const Node& node, FoldBudget& bu
   scope.outputs = out;
   scope.attributes_blob = node.attributes_blob.data();
   scope.table = graph.dims.get();
-  if (!evaluate(*node.op, scope, {.max_elements = budget.bytes}).ok()) return false;
+  if (!evaluate(*node.op, scope, {.max_elements = budget.total}).ok()) return false;
   for (size_t i = 0; i < out.size(); ++i)
     if (node.outputs[i] && !out[i].constant) return false;
   for (size_t i = 0; i < out.size(); ++i)
     if (node.outputs[i])
       make_constant(graph, readers, node.outputs[i],
                     Constant::own(value_or_throw(OwnedTensor::copy_of(*out[i].constant))));
-  budget.bytes -= bytes;
+  budget.bytes -= growth;
+  budget.total -= bytes;
   budget.flops -= flops;
   return true;
 }

@@ -15,7 +15,7 @@ size_t nodes_left(const char* text, FoldBudget budget) {
   return graph.nodes.size();
 }
 
-// Results of 4096 numbers, which inference leaves to folding: two of them, 16 KiB each.
+// Results of 4096 numbers, which inference leaves to folding: two of them, 16 KiB each, for 16 bytes each.
 constexpr const char* kTwoTiles = R"(graph "g"
   input %x: f32[64,64] "x"
   constant %a: f32[1,4] = {1, 2, 3, 4}
@@ -30,9 +30,28 @@ end
 )";
 
 TEST(FoldBudget, BytesAreCountedOverAllNodes) {
-  EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = 2 * 64 * 64 * 4}), 2u);
-  EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = 2 * 64 * 64 * 4 - 1}), 3u);
+  constexpr int64_t kGrowth = 2 * (64 * 64 * 4 - 16);  // once %times has one reader left, its 16 bytes count, too
+  EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = kGrowth}), 2u);
+  EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = kGrowth - 17}), 3u);
   EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = 0}), 4u);
+  EXPECT_EQ(nodes_left(kTwoTiles, {.total = 2 * 64 * 64 * 4}), 2u);
+  EXPECT_EQ(nodes_left(kTwoTiles, {.total = 2 * 64 * 64 * 4 - 1}), 3u);
+}
+
+// A result that takes its operand's place costs nothing, however large: weights that are brought into another form.
+TEST(FoldBudget, WhatReplacesAConstantIsFree) {
+  constexpr const char* kText = R"(graph "g"
+  input %x: f32[64,64] "x"
+  constant %a: f32[1,4] = {1, 2, 3, 4}
+  constant %times: i64[2] = {64, 16}
+  %c = tile(%a, %times)
+  %t = transpose(%c) perm=[1,0]
+  %e = exp(%t)
+  %y = mul(%x, %e)
+  output %y "y"
+end
+)";
+  EXPECT_EQ(nodes_left(kText, {.bytes = 64 * 64 * 4}), 1u);
 }
 
 // 2 · 64 · 64 · 4 operations.
