@@ -40,9 +40,10 @@ class Gates:
         self.deadline = time.monotonic() + 60 * args.minutes
 
     def layer(self, model, isa, force=""):
-        """The figures of one run: milliseconds, floating-point operations a second, ceilings of one thread."""
+        """The figures of one run: milliseconds, floating-point operations a second, ceilings of one thread. Row chains
+        would hide the layer among its neighbours."""
         command = [self.args.mica, "bench", model, "--threads", "1", "--seconds", "0.5", "--layers", "--format", "json",
-                   *(["--isa", isa] if isa else [])]
+                   "--row-chains", "never", *(["--isa", isa] if isa else [])]
         environment = {**os.environ, **({"MICA_FORCE": force} if force else {})}
         done = subprocess.run(command, capture_output=True, text=True, env=environment,
                               preexec_fn=lambda: os.sched_setaffinity(0, machine.processors_for(1)))

@@ -260,7 +260,8 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
   // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
   const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
   const bool streams = count > 1 && panels * channels * kPanel > kNearFloats;
-  const int64_t step = streams ? 2 : panels;
+  const int64_t step = streams ? 2 : panels, share = step * channels * kPanel / count;
+  if (streams) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, channels);
   for (int64_t point = 0; point < plane.all_points(); ++point) {
     rows.b = u + point * panels * channels * kPanel;
     for (int64_t panel = 0; panel < panels; panel += step) {
@@ -269,9 +270,8 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
       int64_t row_tile = 0;
       for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
         rows.rows = static_cast<int>((tiles - tile + count - row_tile - 1) / (count - row_tile));
-        // Each of the first two passes fetches one of the next two panels.
-        const bool fetches = streams && row_tile < 2;
-        rows.next = fetches ? rows.b + (rows.panel_end + row_tile) * rows.panel_stride : nullptr;
+        // Each pass fetches its share of the next panels.
+        rows.fetch[0].at = rows.b + rows.panel_end * rows.panel_stride + row_tile * share;
         const float* a = block.v + point * block.v_point + tile * block.v_row;
         rows.segments = &a;
         rows.c = block.m + point * block.m_point + tile * block.m_row;

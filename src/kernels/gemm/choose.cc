@@ -12,6 +12,7 @@ int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // A task of less work than this costs more to hand out than it gives: about 5 µs at 100 GFLOP/s.
 constexpr double kLeastTaskFlops = 5e5;
+constexpr int64_t kStreamedPanels = 8, kStreamedRows = 112;
 // Chunks for each thread, so that one that is late leaves work to the others.
 constexpr int64_t kTasksPerThread = 4;
 
@@ -46,6 +47,12 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   const int64_t row_tasks = least(row_tiles, up(wanted, column_tasks));
   c.n_block = column_tasks > 1 ? up(up(panels, column_tasks), 2) * 2 : panels;
   c.m_block = row_tasks > 1 ? up(row_tiles, row_tasks) * c.tile_rows : p.m;
+  const int64_t a_bytes = c.m_block * p.k * 4, b_bytes = panels * c.k_block * step_bytes;
+  // Rows that stay near pass by two panels at a time while the next two are fetched.
+  if (p.b_form == MatrixForm::kPanels && !streams && a_bytes <= limits.l2_bytes / 4 && b_bytes > limits.l2_bytes / 8 &&
+      c.m_block <= kStreamedRows)
+    c.n_group = least(c.n_group, kStreamedPanels);
+  c.fetch_rows = !streams && a_bytes + b_bytes + 4 * c.m_block * p.n > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
   c.m_tasks = up(p.m, c.m_block);
   c.n_tasks = up(panels, c.n_block);

@@ -35,11 +35,12 @@ struct GemmLimits {
 
 // How a product is computed; nothing here changes its result.
 struct GemmChoice {
-  int tile_rows = 1;    // most rows of a register tile
-  int64_t m_block = 0;  // rows of a task
-  int64_t n_block = 0;  // panels of a task
-  int64_t n_group = 0;  // panels that stay in the second-level cache while a task's rows pass
-  int64_t k_block = 0;  // steps of k between two visits of C
+  int tile_rows = 1;        // most rows of a register tile
+  int64_t m_block = 0;      // rows of a task
+  int64_t n_block = 0;      // panels of a task
+  int64_t n_group = 0;      // panels that stay in the second-level cache while a task's rows pass
+  int64_t k_block = 0;      // steps of k between two visits of C
+  bool fetch_rows = false;  // of A and C, those of the next tile while one is computed: they lie beyond that cache
   int64_t m_tasks = 0, n_tasks = 0;
   int64_t tasks = 0;           // batch · m_tasks · n_tasks; 0 when there is nothing to compute
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
@@ -73,7 +74,7 @@ struct GemmKernels {
   // Tasks task_begin to task_end of args; `scratch` holds choice.scratch_floats.
   void (*run)(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
   RowBlockFn row_block;
-  int tile_rows;
+  int tile_rows, tile_panels;  // of the main tile
   // rows x columns of `in` (element (i, j) at i · in_stride + j) to out (element (j, i) at j · out_stride + i).
   void (*transpose)(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows, int64_t columns);
   // Multiply-adds in registers alone, `rounds` times: the processor's peak. `sink` takes one vector (16 floats).

@@ -67,6 +67,43 @@ void pack_b(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_
 // One pass of a task's rows over a group of panels and a block of k. Rows are split into tiles of nearly equal height.
 struct Pass {
   int64_t row_begin, row_end, panel_begin, panel_end, k_begin, k_end;
+  int64_t last_panel;  // of the task
+};
+
+// What the tiles of a pass fetch for those after them: each its share of the next panels, or A and C of the next tile.
+struct PassFetch {
+  PassFetch(const GemmArgs& g, const Pass& pass, int64_t row_tiles) {
+    const GemmProblem& p = g.problem;
+    const int64_t depth = pass.k_end - pass.k_begin, group = pass.panel_end - pass.panel_begin;
+    const int64_t tiles = group / kMainPanels;
+    if (p.b_form == MatrixForm::kPanels && pass.panel_end < pass.last_panel && depth == p.k) {
+      const int64_t left = pass.last_panel - pass.panel_end, next = left < group ? left : group;
+      share = (next * depth * kPanel + row_tiles - 1) / row_tiles;
+      runs[0] = fetch_run(share, tiles, depth);
+    } else if (g.choice.fetch_rows && row_tiles > 1) {
+      const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles;
+      a = p.a_form == MatrixForm::kRows && g.a_stride < 2 * depth ? rows * g.a_stride : 0;
+      c = g.c_stride < 2 * group * kPanel ? rows * g.c_stride : 0;
+      const int64_t first = a + c > 0 ? (tiles * a + (a + c) / 2) / (a + c) : 0;
+      runs[0] = fetch_run(a, first, depth);
+      runs[1] = fetch_run(c, tiles - first, depth);
+    }
+  }
+
+  void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, RowBlock& block) const {
+    block.fetch[0] = runs[0], block.fetch[1] = runs[1];
+    if (share) {
+      block.fetch[0].at = block.b + pass.panel_end * block.panel_stride + row_tile * share;
+    } else if (block.row + block.rows < pass.row_end) {
+      block.fetch[0].at = block.segments[0] + block.rows * g.a_stride;
+      block.fetch[1].at = block.c + block.rows * g.c_stride + pass.panel_begin * kPanel;
+    } else {
+      block.fetch[0].tiles = block.fetch[1].tiles = 0;
+    }
+  }
+
+  FetchRun runs[2];
+  int64_t share = 0, a = 0, c = 0;
 };
 
 void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, float* scratch) {
@@ -91,6 +128,8 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
   }
   float* a_scratch = scratch + (p.b_form == MatrixForm::kPanels ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
   int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows;
+  const int64_t count = tiles;
+  const PassFetch fetch(g, pass, tiles);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
     block.rows = static_cast<int>((pass.row_end - row + tiles - 1) / tiles);
     const float* a = at.a + row * g.a_stride + pass.k_begin;
@@ -104,6 +143,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
     block.c = at.c + row * g.c_stride;
     block.residual = at.residual ? at.residual + row * g.epilogue.residual_stride : nullptr;
     block.row = row;
+    fetch.aim(g, pass, count - tiles, block);
     run_row_block(block);
   }
 }
@@ -117,10 +157,10 @@ void run_task(const GemmArgs& g, int64_t task, float* scratch) {
   const int64_t panels = (p.n + kPanel - 1) / kPanel;
   const auto least = [](int64_t x, int64_t y) { return x < y ? x : y; };
   Pass pass{.row_begin = m_task * c.m_block, .row_end = least(p.m, (m_task + 1) * c.m_block)};
-  const int64_t panel_end = least(panels, (n_task + 1) * c.n_block);
-  for (int64_t group = n_task * c.n_block; group < panel_end; group += c.n_group) {
+  pass.last_panel = least(panels, (n_task + 1) * c.n_block);
+  for (int64_t group = n_task * c.n_block; group < pass.last_panel; group += c.n_group) {
     pass.panel_begin = group;
-    pass.panel_end = least(panel_end, group + c.n_group);
+    pass.panel_end = least(pass.last_panel, group + c.n_group);
     pass.k_begin = 0;
     do {
       pass.k_end = least(p.k, pass.k_begin + c.k_block);
@@ -151,6 +191,7 @@ extern const GemmKernels gemm_kernels;
 const GemmKernels gemm_kernels = {.run = run,
                                   .row_block = run_row_block,
                                   .tile_rows = kMaxRows,
+                                  .tile_panels = kMainPanels,
                                   .transpose = transpose_matrix,
                                   .fma_loop = fma_loop,
                                   .fma_loop_flops = 24 * kLanes};

@@ -9,6 +9,22 @@ namespace mica {
 
 inline constexpr int kMostRows = 14;  // the largest tile of any instruction set
 
+// Memory that will be read or written soon and is fetched into the second-level cache meanwhile: by so many main tiles
+// of a block, a line at every period-th step of k. Evenly over as many tiles as there are, since few lines can be on
+// their way at a time.
+struct FetchRun {
+  const float* at = nullptr;
+  int64_t tiles = 0, period = 1;
+};
+
+// Spreads `floats` over the steps of k of `tiles` main tiles, at most a line of memory with each; `at` is left to set.
+inline FetchRun fetch_run(int64_t floats, int64_t tiles, int64_t depth) {
+  constexpr int64_t kLineFloats = 16;
+  if (floats <= 0 || tiles <= 0 || depth <= 0) return {};
+  const int64_t period = tiles * depth * kLineFloats / floats;
+  return {nullptr, tiles, period > 1 ? period : 1};
+}
+
 // Row i of A is `segments` runs of segment_k floats, the s-th at segments[s] + i · a_stride; a plain matrix has one.
 // Each output is one chain of multiply-adds over k in ascending order, beginning with the bias (or, when !first_k, with
 // what is in C), so that no choice of tile or of blocking changes a bit of it.
@@ -24,7 +40,7 @@ struct RowBlock {
   int64_t c_stride = 0;
   const float* residual = nullptr;  // column 0 of the first row of epilogue->residual, or null
   int64_t row = 0, column = 0;      // index of the first row, and of C's first column, for epilogue->finish
-  const float* next = nullptr;      // a panel that will be read soon, fetched meanwhile; or null
+  FetchRun fetch[2];                // the second after the first
   bool first_k = true, last_k = true;
   const GemmEpilogue* epilogue = nullptr;
 };

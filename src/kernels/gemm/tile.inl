@@ -16,6 +16,10 @@ inline constexpr int kMainPanels = kLanes == kPanel ? 2 : 1;
 inline constexpr int kMaxRows = (kRegisters - kMainPanels * kPanelVectors - 2) / (kMainPanels * kPanelVectors);
 static_assert(kMaxRows <= kMostRows);
 
+// Whether a call makes several tiles. A small tile is over so soon that calls show; a large one hides them, and its
+// code is better without the loop.
+inline constexpr bool kManyTiles = kPanelVectors > 1;
+
 constexpr int wide_panels(int rows) {
   const int vectors = rows == 1 ? 8 : rows <= 3 ? 4 : 0;
   const int panels = vectors / kPanelVectors;
@@ -27,8 +31,10 @@ struct TilePlace {
   const float* b;
   float* c;
   int64_t c_stride;
-  const float* bias;      // P * 16 floats, or null
-  const float* residual;  // at the tile's first element, or null
+  const float* bias;             // P * 16 floats, or null
+  const float* residual;         // at the tile's first element, or null
+  const float* fetch = nullptr;  // to fetch, a line at every fetch_period-th step of k; or null
+  int64_t fetch_period = 1;
 };
 
 // The part of the epilogue that costs nothing while the sums are in registers.
@@ -42,8 +48,10 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
   }
   if (e.activation == Activation::kClip) {
     const F32 lo = set1(e.a), hi = set1(e.b);
-    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
-        min_fast(hi, max_fast(lo, sum[i][j]));
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = max_fast(lo, sum[i][j]);
+    if (e.b < __builtin_inff())
+      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+          min_fast(hi, sum[i][j]);
   }
   if (has_residual && e.residual_last) {
     MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
@@ -51,46 +59,83 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
   }
 }
 
-// kFetch: also fetches block.next, a line for each step of k.
-template <int R, int P, bool kFetch = false>
-__attribute__((noinline)) void tile(const RowBlock& block, const TilePlace& at, bool finish) {
-  constexpr int V = P * kPanelVectors;
-  F32 sum[R][V];
-  if (!block.first_k) {
-    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
-        load(at.c + i * at.c_stride + j * kLanes);
-  } else {
-    MICA_UNROLL for (int j = 0; j < V; ++j) sum[0][j] = at.bias ? load(at.bias + j * kLanes) : zero();
-    MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
-  }
-  const float* b = at.b;
-  const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
-  const float* next = block.next;
-  for (int64_t s = 0; s < block.segment_count; ++s) {
-    const float* a = block.segments[s];
-    for (int64_t k = 0; k < block.segment_k; ++k) {
-      F32 row[V];
-      MICA_UNROLL for (int p = 0; p < P; ++p) MICA_UNROLL for (int j = 0; j < kPanelVectors; ++j)
-          row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
-      // Few rows stream the panels from memory: each is fetched 4 KiB ahead.
-      if constexpr (kFetch) {
-        prefetch_far(next);
-        next += kPanel;
-      }
-      if constexpr (R <= 3) MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + 64 * kPanel);
-      b += kPanel;
-      MICA_UNROLL for (int i = 0; i < R; ++i) {
-        const F32 value = set1(a[i * a_stride + k]);
-        MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
-      }
+// One pointer for each three rows of A: so many registers suffice for 14 rows, since x86 adds one and two strides to an
+// address for nothing. The empty statements keep the compiler from another set of pointers that would not fit.
+template <int R>
+struct RowPointers {
+  static constexpr int kRows = 3, kCount = (R + kRows - 1) / kRows;
+
+  MICA_INLINE RowPointers(const float* a, int64_t row_stride) : stride(row_stride) {
+    at[0] = a;
+    MICA_UNROLL for (int g = 1; g < kCount; ++g) {
+      at[g] = at[g - 1] + kRows * stride;
+      asm("" : "+r"(at[g]));
     }
   }
-  if (finish) finish_sums<R, V>(sum, block, at);
-  MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
-      store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
+  MICA_INLINE const float* row(int i) const { return at[i / kRows] + i % kRows * stride; }
+  MICA_INLINE void advance() {
+    MICA_UNROLL for (int g = 0; g < kCount; ++g) {
+      ++at[g];
+      asm("" : "+r"(at[g]));
+    }
+  }
+
+  const float* at[kCount];
+  int64_t stride;
+};
+
+// `count` tiles side by side; `at` goes on to what lies beside them. kFetch: they also fetch what `at` tells.
+template <int R, int P, bool kFetch = false>
+__attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
+  constexpr int V = P * kPanelVectors;
+  const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
+  for (; count > 0; --count) {
+    F32 sum[R][V];
+    if (!block.first_k) {
+      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+          load(at.c + i * at.c_stride + j * kLanes);
+    } else {
+      MICA_UNROLL for (int j = 0; j < V; ++j) sum[0][j] = at.bias ? load(at.bias + j * kLanes) : zero();
+      MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
+    }
+    const float* b = at.b;
+    const float* fetch = at.fetch;
+    const int64_t period = at.fetch_period;
+    int64_t wait = period;
+    for (int64_t s = 0; s < block.segment_count; ++s) {
+      RowPointers<R> a(block.segments[s], a_stride);
+      for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
+        F32 row[V];
+        MICA_UNROLL for (int p = 0; p < P; ++p) MICA_UNROLL for (int j = 0; j < kPanelVectors; ++j)
+            row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
+        if constexpr (kFetch) {
+          if (--wait == 0) {
+            prefetch_far(fetch);
+            fetch += kPanel;
+            wait = period;
+          }
+        }
+        // Few rows stream the panels from memory: each is fetched 4 KiB ahead.
+        if constexpr (R <= 3) MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + 64 * kPanel);
+        b += kPanel;
+        MICA_UNROLL for (int i = 0; i < R; ++i) {
+          const F32 value = set1(a.row(i)[0]);
+          MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+        }
+      }
+    }
+    if (finish) finish_sums<R, V>(sum, block, at);
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
+        store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
+    at.b += P * panel_stride;
+    at.c += P * kPanel;
+    if (at.bias) at.bias += P * kPanel;
+    if (at.residual) at.residual += P * kPanel;
+    at.fetch = fetch;
+  }
 }
 
-using TileFn = void (*)(const RowBlock&, const TilePlace&, bool);
+using TileFn = void (*)(const RowBlock&, TilePlace&, bool, int64_t);
 
 // tiles[r - 1] for r rows: the widest, the main, the single-panel one, and the main one that fetches.
 struct TileRow {
@@ -118,7 +163,8 @@ constexpr int buffer_floats() {
   return most;
 }
 
-__attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, int64_t panel, int panels) {
+__attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, int64_t panel, int panels,
+                                             TilePlace& place) {
   alignas(64) float buffer[buffer_floats()];
   alignas(64) float bias[wide_panels(1) * kPanel];
   const GemmEpilogue& e = *block.epilogue;
@@ -128,7 +174,13 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   if (!block.first_k)
     for (int i = 0; i < block.rows; ++i)
       for (int64_t j = 0; j < columns; ++j) buffer[i * width + j] = block.c[i * block.c_stride + first + j];
-  fn(block, {block.b + panel * block.panel_stride, buffer, width, bias, nullptr}, false);
+  TilePlace inside = {place.b, buffer, width, bias, nullptr, place.fetch, place.fetch_period};
+  fn(block, inside, false, 1);
+  place.b = inside.b;
+  place.fetch = inside.fetch;
+  place.c += width;
+  if (place.bias) place.bias += width;
+  if (place.residual) place.residual += width;
   const bool finish = block.last_k;
   const TileOut out = {buffer,
                        width,
@@ -144,33 +196,53 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   kActivateRows[finish ? static_cast<int>(e.activation) : 0](out);
 }
 
+// What a tile of the main width and those after it fetch: the place takes the first run, then the second.
+struct FetchCursor {
+  const RowBlock& block;
+  int64_t first = block.fetch[0].tiles, second = block.fetch[1].tiles;
+
+  // Gives the place what is next, and returns how many of `tiles` tiles fetch it; 0: no more.
+  int64_t take(int64_t tiles, TilePlace& place) {
+    int64_t& left = first ? first : second;
+    const FetchRun& run = block.fetch[&left == &second];
+    const int64_t taken = left < tiles ? left : tiles;
+    if (left == run.tiles) place.fetch = run.at;
+    place.fetch_period = run.period;
+    left -= taken;
+    return taken;
+  }
+};
+
 // All panels of the block's range against its rows; panel_begin to panel_end from the widest tile to the narrowest.
 void run_row_block(const RowBlock& block) {
   const TileRow& fns = kTiles.rows[block.rows - 1];
   const GemmEpilogue& e = *block.epilogue;
   const int wide = wide_panels(block.rows);
-  const bool simple = !block.last_k || in_registers(e.activation);
+  const bool simple = !block.last_k || in_registers(e.activation), finishes = e.finish && block.last_k;
+  const int64_t first = block.panel_begin * kPanel;
+  TilePlace place = {block.b + block.panel_begin * block.panel_stride, block.c + first, block.c_stride,
+                     e.bias ? e.bias + first : nullptr, block.residual ? block.residual + first : nullptr};
+  FetchCursor fetches{block};
+  // Panels before this one are written in place, several tiles at a call.
+  const int64_t whole = !simple ? 0 : block.n / kPanel < block.panel_end ? block.n / kPanel : block.panel_end;
   for (int64_t p = block.panel_begin; p < block.panel_end;) {
-    const int64_t left = block.panel_end - p, first = p * kPanel;
+    const int64_t left = block.panel_end - p, column = p * kPanel;
     const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
-    const TileFn fn = panels == kMainPanels && block.next ? fns.fetch
-                      : panels == wide                    ? fns.wide
-                      : panels == kMainPanels             ? fns.main
-                                                          : fns.single;
-    const int64_t width = panels * kPanel;
-    if (simple && first + width <= block.n) {
-      fn(block,
-         {block.b + p * block.panel_stride, block.c + first, block.c_stride, e.bias ? e.bias + first : nullptr,
-          block.residual ? block.residual + first : nullptr},
-         block.last_k);
-    } else {
-      buffered_tile(block, fn, p, panels);
+    const bool in_place = p + panels <= whole;
+    int64_t tiles = kManyTiles && in_place && !finishes ? (whole - p) / panels : 1;
+    const int64_t fetching = panels == kMainPanels ? fetches.take(tiles, place) : 0;
+    if (fetching) tiles = fetching;
+    const TileFn fn = fetching ? fns.fetch : panels == wide ? fns.wide : panels == kMainPanels ? fns.main : fns.single;
+    if (in_place)
+      fn(block, place, block.last_k, tiles);
+    else
+      buffered_tile(block, fn, p, panels, place);
+    if (finishes) {
+      const int64_t width = panels * kPanel, columns = block.n - column < width ? block.n - column : width;
+      e.finish(e.finish_context, block.c + column, block.c_stride, block.row, block.column + column, block.rows,
+               columns);
     }
-    if (e.finish && block.last_k) {
-      const int64_t columns = block.n - first < width ? block.n - first : width;
-      e.finish(e.finish_context, block.c + first, block.c_stride, block.row, block.column + first, block.rows, columns);
-    }
-    p += panels;
+    p += panels * tiles;
   }
 }
 
