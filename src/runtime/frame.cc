@@ -16,8 +16,7 @@ Status Buffer::ensure(size_t bytes) {
 }
 
 void* ReusablePool::take(size_t bytes) {
-  constexpr size_t kBlock = 64 << 10;
-  bytes = round_up(std::max<size_t>(bytes, 1), kCacheLine);
+  bytes = rounded(bytes);
   for (; block_ < blocks_.size(); ++block_, used_ = 0)
     if (used_ + bytes <= blocks_[block_].size()) {
       used_ += bytes;
@@ -30,6 +29,13 @@ void* ReusablePool::take(size_t bytes) {
   block_ = blocks_.size() - 1;
   used_ = bytes;
   return data;
+}
+
+size_t ReusablePool::growth(size_t bytes) const {
+  bytes = rounded(bytes);
+  for (size_t i = block_, used = used_; i < blocks_.size(); ++i, used = 0)
+    if (used + bytes <= blocks_[i].size()) return 0;
+  return std::max(bytes, kBlock);
 }
 
 size_t ReusablePool::bytes() const {

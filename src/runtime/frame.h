@@ -31,6 +31,7 @@ class Buffer {
 class ReusablePool {
  public:
   void* take(size_t bytes);  // 64-byte aligned, not initialised; null when memory is short
+  size_t growth(size_t bytes) const;  // what `take` would ask the system for
   struct Mark {
     size_t block, used;
   };
@@ -43,6 +44,8 @@ class ReusablePool {
   size_t bytes() const;
 
  private:
+  static constexpr size_t kBlock = 64 << 10;
+  static size_t rounded(size_t bytes) { return round_up(std::max<size_t>(bytes, 1), kCacheLine); }
   Vector<Buffer> blocks_;
   size_t block_ = 0, used_ = 0;
 };

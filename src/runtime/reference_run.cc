@@ -82,12 +82,14 @@ Status ReferenceRun::adopt_output(int i, OwnedTensor tensor) {
 }
 
 Result<void*> ReferenceRun::allocate(size_t bytes) {
+  MICA_TRY_STATUS(runner_.charge(runner_.temporary_.growth(bytes)));
   void* place = runner_.temporary_.take(bytes);
   if (!place) return out_of_memory();
   return place;
 }
 
 Result<StringRef> ReferenceRun::keep(std::string_view text) {
+  MICA_TRY_STATUS(runner_.charge(runner_.text_.growth(text.size())));
   auto* bytes = static_cast<char*>(runner_.text_.take(text.size()));
   if (!bytes) return out_of_memory();
   std::copy(text.begin(), text.end(), bytes);  // an empty text may be at no address

@@ -15,6 +15,7 @@ Status infer(InferScope& scope) {
   if (const TensorView* list = scope.in(3).constant) {
     int64_t most = -1;
     for (int64_t i = 0; i < list->count(); ++i) most = std::max(most, Elements(*list).integer(i));
+    MICA_CHECK(most < INT64_MAX, kBadValue, "a column of number {}", most);
     columns = most + 1;
   }
   Shape out;
