@@ -45,7 +45,8 @@ class ReusablePool {
 
  private:
   static constexpr size_t kBlock = 64 << 10;
-  static size_t rounded(size_t bytes) { return round_up(std::max<size_t>(bytes, 1), kCacheLine); }
+  // What is beyond any memory stays beyond it.
+  static size_t rounded(size_t bytes) { return round_up(std::clamp<size_t>(bytes, 1, PTRDIFF_MAX), kCacheLine); }
   Vector<Buffer> blocks_;
   size_t block_ = 0, used_ = 0;
 };
