@@ -92,6 +92,15 @@ std::vector<RuleCase> weight_cases() {
       {"fold-neg-into-conv", x, "%a = conv(%x, %w, %b)\n%y = neg(%a)\n", conv("-1, 2, -0.5, -4", "-1, 1")},
       {"fold-pad-into-conv", x + "constant %p: i64[8] = {0, 0, 1, 2, 0, 0, 3, 0}\n",
        "%a = pad(%x, %p)\n%y = conv(%a, %w, %b) pads=[1,1,1,1]\n", "%y = conv(%x, %w, %b) pads=[2,3,4,1]\n"},
+      {"join-parallel-convs",
+       "input %x: f32[1,1,4,4] \"x\"\nconstant %v: f32[1,1,3,3] = {1, 2, 3, 4, 5, 6, 7, 8, 9}\nconstant %w: "
+       "f32[1,1,1,2] = "
+       "{10, 20}\nconstant %b: f32[1] = {2}\n",
+       "%a = conv(%x, %w, %b) pads=[0,0,0,1]\n%c = conv(%x, %v, %b) pads=[1,1,1,1]\n%y = add(%a, %c)\n",
+       "%y = conv(%x, %u, %h) pads=[1,1,1,1]\n# with constant %u: f32[1,1,3,3] = {1, 2, 3, 4, 15, 26, 7, 8, 9}\n# with "
+       "constant %h: f32[1] = {4}\n"},
+      {"join-scaled-input", x + per_channel + "constant %d: f32[1,2,1,1] = {3, 5}\n",
+       "%a = conv(%x, %w, %b)\n%s = mul(%c, %x)\n%t = add(%s, %d)\n%y = add(%t, %a)\n", conv("3, -2, 0.5, 8", "4, 4")},
       {"fold-bias-into-gemm",
        "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, -2, 0.5, 4}\nconstant %b: f32[1,2] = {1, -1}\n",
        "%a = matmul(%x, %w)\n%y = add(%b, %a)\n", "%y = gemm(%x, %w, %h)\n# with constant %h: f32[2] = {1, -1}\n"},
