@@ -30,7 +30,7 @@ class Buffer {
 // Blocks that are used again after `reset`.
 class ReusablePool {
  public:
-  void* take(size_t bytes);  // 64-byte aligned, not initialised; null when memory is short
+  void* take(size_t bytes);           // 64-byte aligned, not initialised; null when memory is short
   size_t growth(size_t bytes) const;  // what `take` would ask the system for
   struct Mark {
     size_t block, used;
