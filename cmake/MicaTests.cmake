@@ -221,4 +221,7 @@ endif()
 if(TARGET mica AND NOT MICA_EXTRA_OPS)
   add_test(NAME operators_document COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/documents/operators.sh $<TARGET_FILE:mica>
     ${CMAKE_CURRENT_SOURCE_DIR}/docs/operators.md)
+  # The element types that it lists beside those that the standard's definitions allow.
+  add_test(NAME element_types COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/documents/element_types.py $<TARGET_FILE:mica>)
 endif()

@@ -1,9 +1,14 @@
 // mica ops: the operators, and how source formats spell them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "inputs.h"
 #include "table.h"
@@ -24,6 +29,40 @@ std::string range_text(int least, int most) {
   return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
 }
 
+// Names of types, those that often come together as one word.
+std::string types_text(const std::vector<std::string>& types) {
+  constexpr std::pair<const char*, const char*> kGroups[] = {
+      {"any",
+       "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool i4 u4 i2 u2 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz "
+       "f8e8m0 f4e2m1 string c64 c128"},
+      {"float", "f32 f64 f16 bf16"},
+      {"float8", "f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0"},
+      {"int", "i8 i16 i32 i64"},
+      {"uint", "u8 u16 u32 u64"},
+      {"int2/4", "i4 u4 i2 u2"},
+      {"complex", "c64 c128"}};
+  std::vector<std::string> left = types, words;
+  for (const auto& [word, group] : kGroups) {
+    std::istringstream members(group);
+    const std::vector<std::string> list{std::istream_iterator<std::string>(members), {}};
+    const auto is_left = [&](const std::string& name) { return std::ranges::find(left, name) != left.end(); };
+    if (!std::ranges::all_of(list, is_left)) continue;
+    std::erase_if(left, [&](const std::string& name) { return std::ranges::find(list, name) != list.end(); });
+    words.emplace_back(word);
+  }
+  words.insert(words.end(), left.begin(), left.end());
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// Of the inputs one after the other; once where all take the same.
+std::string types_text(const tools::OperatorInfo& op) {
+  std::vector<std::string> inputs;
+  for (const auto& types : op.types) inputs.push_back(types.empty() ? "as attributes say" : types_text(types));
+  const bool same = std::ranges::adjacent_find(inputs, std::not_equal_to<>()) == inputs.end();
+  if (same && inputs.size() > 1) inputs.resize(1);
+  return fmt::format("{}", fmt::join(inputs, "; "));
+}
+
 std::string versions_text(const tools::OperatorInfo::Spelling& s) {
   return s.until < 0 ? fmt::format("since {}", s.since) : fmt::format("{} to {}", s.since, s.until);
 }
@@ -36,6 +75,7 @@ Json json_of(const tools::OperatorInfo& op) {
           {"inputs", {op.input_least, op.input_most}},
           {"outputs", {op.output_least, op.output_most}},
           {"kernel", op.kernel},
+          {"types", op.types},
           {"attributes", attributes}};
 }
 
@@ -49,13 +89,13 @@ Json json_of(const tools::OperatorInfo::Spelling& s) {
 
 Table operators_table(const std::vector<tools::OperatorInfo>& ops) {
   Table table;
-  table.column("operator"), table.column("inputs"), table.column("outputs"), table.column("kernels"),
-      table.column("attributes"), table.column("what it does");
+  table.column("operator"), table.column("inputs"), table.column("outputs"), table.column("element types"),
+      table.column("kernels"), table.column("attributes"), table.column("what it does");
   for (const tools::OperatorInfo& op : ops) {
     std::string attributes;
     for (const auto& [name, doc] : op.attributes) attributes += (attributes.empty() ? "" : ", ") + name;
     table.row({op.name, range_text(op.input_least, op.input_most), range_text(op.output_least, op.output_most),
-               op.kernel ? "yes" : "", attributes, op.doc});
+               types_text(op), op.kernel ? "yes" : "", attributes, op.doc});
   }
   return table;
 }
@@ -99,7 +139,7 @@ int show_rules(const std::string& format) {
 int run(const OpsFlags& flags) {
   if (!flags.name.empty()) return show_one(flags.name, flags.format);
   if (flags.rules) return show_rules(flags.format);
-  const auto ops = tools::all_operators();
+  const auto ops = tools::all_operators(flags.format == "json" || flags.format == "md");
   const auto spellings = tools::all_spellings();
   if (flags.format == "json") {
     Json made = {{"operators", Json::array()}, {"spellings", Json::array()}};
@@ -107,8 +147,12 @@ int run(const OpsFlags& flags) {
     for (const auto& s : spellings) made["spellings"].push_back(json_of(s));
     fmt::print("{}\n", made.dump(2));
   } else if (flags.format == "md") {
-    fmt::print("# Operators\n\n{} operators, and {} spellings of them.\n\n{}\n## Spellings\n\n{}", ops.size(),
-               spellings.size(), operators_table(ops).text("md"), spellings_table(spellings).text("md"));
+    fmt::print(
+        "# Operators\n\n{} operators, and {} spellings of them. Element types are those that an operator's inference "
+        "accepts, of its inputs one after\nthe other, once where all take the same: `float` is f32 f64 f16 bf16, `int` "
+        "i8 to i64, `uint` u8 to u64. What the ONNX standard\nallows beyond them stands, with its reason, in "
+        "tests/standard_types/left_out.txt.\n\n{}\n## Spellings\n\n{}",
+        ops.size(), spellings.size(), operators_table(ops).text("md"), spellings_table(spellings).text("md"));
   } else {
     fmt::print("{}", flags.spellings ? spellings_table(spellings).text(flags.format)
                                      : operators_table(ops).text(flags.format));

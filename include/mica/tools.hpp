@@ -152,9 +152,11 @@ struct OperatorInfo {
   int input_least = 0, input_most = 0, output_least = 0, output_most = 0;  // most -1: any number
   bool kernel = false;                                          // has kernels of its own; else the reference runs
   std::vector<std::pair<std::string, std::string>> attributes;  // name and meaning
+  std::vector<std::vector<std::string>> types;                  // of elements, that each input may have; asked for
 };
 // Every operator by its name, and every spelling that the importers know, in the order of format, domain and name.
-std::vector<OperatorInfo> all_operators();
+// `types` of an operator is what its inference accepts, each input's beside some types of the others.
+std::vector<OperatorInfo> all_operators(bool with_types = false);
 std::vector<OperatorInfo::Spelling> all_spellings();
 
 struct RuleInfo {

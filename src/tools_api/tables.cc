@@ -5,6 +5,7 @@
 #include "mica/tools.hpp"
 #include "passes/declutter/declutter.h"
 #include "step/run.h"
+#include "tools_api/element_types.h"
 #include "types/attr_fields.h"
 
 namespace mica::tools {
@@ -53,9 +54,16 @@ const char* name_of(Format format) {
 
 }  // namespace
 
-std::vector<OperatorInfo> all_operators() {
+std::vector<OperatorInfo> all_operators(bool with_types) {
   std::vector<OperatorInfo> list;
-  for (const auto& row : all_op()) list.push_back(describe(*row.definition));
+  for (const auto& row : all_op()) {
+    OperatorInfo& info = list.emplace_back(describe(*row.definition));
+    if (!with_types) continue;
+    for (const auto& accepted : element_types(*row.definition)) {
+      auto& names = info.types.emplace_back();
+      for (const DType dtype : accepted) names.emplace_back(mica::name_of(dtype));
+    }
+  }
   return list;
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 // Inputs: theta [N, n, n + 1] and the size [N, C, D1, …, Dn] of the picture to sample.
 Status infer(InferScope& scope) {
+  MICA_TRY_STATUS(require_float(scope, 0));
   MICA_TRY_STATUS(require_rank(scope, 0, 3, 3));
   MICA_TRY(const Shape size, shape_operand(scope, 1, "grid"));
   if (!size.known()) {

@@ -9,6 +9,9 @@ namespace {
 
 // Inputs: [N, C, D1, …, Dn] and a grid [N, O1, …, On, n] of places in [-1, 1], the last axis's coordinate first.
 Status infer(InferScope& scope) {
+  MICA_CHECK(kind_of(scope.dtype(0)) != NumberKind::kComplex && scope.dtype(0) != DType::kString, kBadType,
+             "grid_sample of {}: it weighs real numbers", name_of(scope.dtype(0)));
+  MICA_TRY_STATUS(require_float(scope, 1));
   MICA_TRY_STATUS(require_rank(scope, 0, 3, kMaxRank));
   const Shape &in = scope.shape(0), &grid = scope.shape(1);
   if (!in.known() || !grid.known()) {

@@ -9,6 +9,7 @@ namespace {
 
 // Inputs: [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the batch index of each region.
 Status infer(InferScope& scope) {
+  for (int i = 0; i < 2; ++i) MICA_TRY_STATUS(require_float(scope, i));
   const auto& attributes = scope.attributes<RoiAlign>();
   MICA_TRY_STATUS(require_rank(scope, 0, 4, 4));
   MICA_TRY_STATUS(require_rank(scope, 1, 2, 2));

@@ -9,6 +9,7 @@ namespace {
 
 // Inputs: boxes [batch, boxes, 4], scores [batch, classes, boxes], most boxes per class, overlap limit, score limit.
 Status infer(InferScope& scope) {
+  for (int i = 0; i < 2; ++i) MICA_TRY_STATUS(require_float(scope, i));
   MICA_TRY_STATUS(require_rank(scope, 0, 3, 3));
   MICA_TRY_STATUS(require_rank(scope, 1, 3, 3));
   scope.out(0, DType::kI64, Shape{scope.dims().fresh("selected"), 3});

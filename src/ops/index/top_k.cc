@@ -8,6 +8,8 @@ namespace mica {
 namespace {
 
 Status infer(InferScope& scope) {
+  MICA_CHECK(is_float(scope.dtype(0)) || is_integer(scope.dtype(0)), kBadType, "top_k of {}: it takes numbers",
+             name_of(scope.dtype(0)));
   Shape out = scope.shape(0);
   if (out.known()) {
     MICA_TRY(const int axis, normalize_axis(scope.attributes<TopK>().axis, out.rank));

@@ -8,6 +8,8 @@ namespace mica {
 namespace {
 
 Status infer(InferScope& scope) {
+  MICA_CHECK(kind_of(scope.dtype(0)) != NumberKind::kComplex, kBadType, "unique of {}: complex numbers have no order",
+             name_of(scope.dtype(0)));
   const auto& attributes = scope.attributes<Unique>();
   const Dim found = scope.dims().fresh("unique");
   Shape out = attributes.flat ? Shape{found} : scope.shape(0);

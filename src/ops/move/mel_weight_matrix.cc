@@ -11,6 +11,8 @@ namespace {
 constexpr int64_t kMaxBins = int64_t{1} << 30;
 
 Status infer(InferScope& scope) {
+  MICA_CHECK(is_integer(scope.dtype(0)), kBadType, "mel_weight_matrix of {}: its sizes are whole numbers",
+             name_of(scope.dtype(0)));
   std::span<const Dim> bins, length;
   Dim rows, columns;
   columns = scope.known_dims(0, bins) && bins.size() == 1 ? bins[0] : scope.dims().fresh("mel_bins");

@@ -26,6 +26,8 @@ Result<int64_t> count_of(int64_t start, int64_t limit, int64_t delta) {
 }
 
 Status infer(InferScope& scope) {
+  MICA_CHECK(is_float(scope.dtype(0)) || is_integer(scope.dtype(0)), kBadType, "range of {}: it takes numbers",
+             name_of(scope.dtype(0)));
   for (int i = 0; i < 3; ++i) {
     MICA_TRY_STATUS(require_same_dtype(scope, 0, i));
     MICA_CHECK(!scope.shape(i).known() || scope.shape(i).rank <= 1, kBadRank, "input {} of range must be one number",

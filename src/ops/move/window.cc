@@ -8,6 +8,8 @@ namespace mica {
 namespace {
 
 Status infer(InferScope& scope) {
+  MICA_CHECK(is_integer(scope.dtype(0)), kBadType, "window of {}: its sizes are whole numbers",
+             name_of(scope.dtype(0)));
   std::span<const Dim> size;
   const Dim length = scope.known_dims(0, size) && size.size() == 1 ? size[0] : scope.dims().fresh("window");
   MICA_CHECK(!length.is_fixed() || length.value() >= 0, kBadValue, "a window of {} elements", length.value());

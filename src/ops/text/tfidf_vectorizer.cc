@@ -10,6 +10,8 @@ namespace mica {
 namespace {
 
 Status infer(InferScope& scope) {
+  MICA_CHECK(scope.dtype(0) == DType::kString || is_integer(scope.dtype(0)), kBadType,
+             "tfidf_vectorizer of {}: it counts texts or whole numbers", name_of(scope.dtype(0)));
   MICA_TRY_STATUS(require_rank(scope, 0, 1, 2));
   Dim columns = scope.dims().fresh("columns");
   if (const TensorView* list = scope.in(3).constant) {
