@@ -34,6 +34,22 @@ TEST(Builder, InfersTypesAndElementsWhenNodesAreAdded) {
   EXPECT_EQ(shape->producer, graph.nodes[0].get());
 }
 
+// How exporters of traces spell "expand to these sizes, where -1 keeps what is there".
+TEST(Builder, ASizeIsNeverMinusOne) {
+  Graph graph;
+  Builder build(graph);
+  const Dim n = graph.dims->symbol("N");
+  Value* x = graph.add_input(Type::tensor(DType::kF32, {n, 5}), "x");
+  Value* row = graph.add_input(Type::tensor(DType::kF32, {1, 5}), "row");
+  Value* sizes = build.one(op("shape"), {x});
+  Value* open = build.one(op("equal"), {sizes, build.ints(std::vector<int64_t>{-1, -1})});
+  EXPECT_TRUE(open->has_values);
+  Value* chosen = build.one(op("where"), {open, build.ints(std::vector<int64_t>{1, 1}), sizes});
+  EXPECT_EQ(build.one(op("expand"), {row, chosen})->type.shape, (Shape{n, 5}));
+  EXPECT_FALSE(build.one(op("equal"), {sizes, build.ints(std::vector<int64_t>{3, 5})})->has_values);
+  EXPECT_TRUE(build.one(op("less"), {build.ints(std::vector<int64_t>{-1}), sizes})->has_values);
+}
+
 TEST(Builder, KeepsContentsThatBecomeKnown) {
   Graph graph;
   Builder build(graph);

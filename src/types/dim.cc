@@ -282,6 +282,25 @@ Dim DimTable::floor_div(Dim a, Dim b) {
   return intern(Op::kFloorDiv, list);
 }
 
+namespace {
+
+// Whether x <= y follows from how they are made: min(a, b) <= a <= max(a, b). `least` and `most` are the two operators.
+bool at_most(const DimTable& table, Dim x, Dim y, uint8_t least, uint8_t most, int depth = 4) {
+  if (x == y) return true;
+  if (depth == 0) return false;
+  if (!x.is_fixed())
+    if (const DimTable::Entry e = table.entry(x.id()); e.op == least)
+      for (int64_t part : e.args)
+        if (at_most(table, Dim::from_raw(part), y, least, most, depth - 1)) return true;
+  if (!y.is_fixed())
+    if (const DimTable::Entry e = table.entry(y.id()); e.op == most)
+      for (int64_t part : e.args)
+        if (at_most(table, x, Dim::from_raw(part), least, most, depth - 1)) return true;
+  return false;
+}
+
+}  // namespace
+
 Dim DimTable::extreme(Op op, Dim a, Dim b) {
   if (a == b) return a;
   const bool want_max = op == Op::kMax;
@@ -293,8 +312,11 @@ Dim DimTable::extreme(Op op, Dim a, Dim b) {
     if (status_.ok()) gap = interval(difference);
     status_ = {};
   }
-  if (gap.low >= 0) return want_max ? a : b;
-  if (gap.high <= 0) return want_max ? b : a;
+  const auto within = [&](Dim x, Dim y) {
+    return at_most(*this, x, y, static_cast<uint8_t>(Op::kMin), static_cast<uint8_t>(Op::kMax));
+  };
+  if (gap.low >= 0 || within(b, a)) return want_max ? a : b;
+  if (gap.high <= 0 || within(a, b)) return want_max ? b : a;
   const int64_t list[] = {std::min(a.raw(), b.raw()), std::max(a.raw(), b.raw())};
   return intern(op, list);
 }

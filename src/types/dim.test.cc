@@ -43,6 +43,9 @@ TEST(Dim, EqualExpressionsAreEqual) {
   EXPECT_EQ(t.max(t.add(n, 3), n), t.add(n, 3));
   EXPECT_EQ(t.min(t.add(n, 3), n), n);
   EXPECT_EQ(t.max(n, -5), n);
+  EXPECT_EQ(t.max(n, t.min(n, 64)), n);
+  EXPECT_EQ(t.min(n, t.max(h, n)), n);
+  EXPECT_EQ(t.max(t.max(h, n), t.min(n, 64)), t.max(h, n));
   EXPECT_EQ(t.min(INT64_MAX, t.sub(n, 5)), t.sub(n, 5));
   const Dim dims[] = {2, n, 3};
   EXPECT_EQ(t.product(dims), t.mul(n, 6));

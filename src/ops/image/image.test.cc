@@ -66,6 +66,27 @@ TEST(GridSample, Modes) {
                .terms = kTerms});
   check({.op = "grid_sample", .inputs = {uniform({1, 1, 2, 2}), special({1, 4, 4, 2})}});
 }
+TEST(Regions, AlignedOnKernels) {
+  const Spec regions = list({4, 4}, {0.5, 1, 9, 7.25, -3, -2, 4, 12, 6, 5, 2, 3, 20, 20, 30, 30});
+  for (int sampling : {0, 1, 2, 3})
+    for (bool max : {false, true})
+      for (bool half : {false, true})
+        check({.op = "roi_align",
+               .attributes = {{"height", 3}, {"width", 2}, {"sampling", sampling}, {"max", max}, {"half_pixel", half}},
+               .inputs = {uniform({2, 5, 8, 11}), regions, list({4}, {0, 1, 1, 0}, DType::kI64)},
+               .terms = kTerms,
+               .expect_kernel = "roi_align_f32"});
+  // More samples in a bin than the kernel's table holds.
+  for (bool max : {false, true})
+    check({.op = "roi_align",
+           .attributes = {{"sampling", 0}, {"max", max}},
+           .inputs = {uniform({1, 2, 60, 60}), list({1, 4}, {3, 2, 55, 50}), list({1}, {0}, DType::kI64)},
+           .terms = 4 * 52 * 48,
+           .expect_kernel = "roi_align_f32"});
+  check_error(
+      {.op = "roi_align", .inputs = {iota({1, 1, 4, 4}), list({1, 4}, {0, 2e9, 4, 4}), list({1}, {0}, DType::kI64)}},
+      Code::kBadValue);
+}
 TEST(Regions, Pooling) {
   check({.op = "max_roi_pool",
          .attributes = {{"pooled_shape", std::vector<int64_t>{2, 2}}},

@@ -40,6 +40,20 @@ TEST(GatherNd, Batches) {
          .expect = {{.numbers = {2, 3, 4, 5}}}});
   check_error({.op = "gather_nd", .inputs = {iota({2}), at({1, 2}, {0, 0})}}, Code::kBadShape);
 }
+TEST(Scatter, OneElementAPlace) {
+  for (DType dtype : {DType::kF32, DType::kF16, DType::kI64, DType::kI8})
+    for (DType index : {DType::kI32, DType::kI64})
+      for (int axis : {0, 1, -1}) {
+        std::vector<int64_t> dims{3, 4, 5};
+        dims[static_cast<size_t>(axis < 0 ? 2 : axis)] = 6;
+        check({.op = "scatter_elements",
+               .attributes = {{"axis", axis}},
+               .inputs = {uniform({3, 4, 5}, -9, 9, 1, dtype), uniform(dims, -3, 2, 2, index),
+                          uniform(dims, -9, 9, 3, dtype)},
+               .expect_kernel = "scatter_elements"});
+      }
+  check_error({.op = "scatter_elements", .inputs = {iota({3}), at({2}, {0, 3}), iota({2})}}, Code::kBadValue);
+}
 TEST(Scatter, Reductions) {
   for (const char* reduction : {"none", "add", "mul", "min", "max"})
     for (DType dtype : {DType::kF32, DType::kI32, DType::kU8})

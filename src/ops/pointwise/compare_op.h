@@ -18,6 +18,37 @@ bool holds(Relation relation, T x, T y) {
   return false;
 }
 
+// What the intervals of two dimensions leave no doubt of: 1, 0, or -1 where it depends.
+inline int decided(Relation relation, Dim x, Dim y, const DimTable& dims) {
+  const DimTable::Interval a = dims.interval(x), b = dims.interval(y);
+  const bool same = x == y;
+  const auto at_least = [](bool always, bool never) { return always ? 1 : never ? 0 : -1; };
+  switch (relation) {
+    case Relation::kEqual: return at_least(same, a.low > b.high || a.high < b.low);
+    case Relation::kGreater: return at_least(a.low > b.high, same || a.high <= b.low);
+    case Relation::kLess: return at_least(a.high < b.low, same || a.low >= b.high);
+    case Relation::kGreaterOrEqual: return at_least(same || a.low >= b.high, a.high < b.low);
+    case Relation::kLessOrEqual: return at_least(same || a.high <= b.low, a.low > b.high);
+  }
+  return -1;
+}
+
+// Sizes are never -1: exported models ask for it before they expand.
+inline Status infer_decisions(InferScope& scope, Relation relation) {
+  std::span<const Dim> x, y;
+  if (scope.dtype(0) != DType::kI64 && scope.dtype(0) != DType::kI32) return {};
+  const Shape& shape = scope.outputs[0].type.shape;
+  if (!shape.known() || shape.rank > 1 || !scope.known_dims(0, x) || !scope.known_dims(1, y)) return {};
+  const size_t count = shape.rank == 0 ? 1 : shape[0].is_fixed() ? static_cast<size_t>(shape[0].value()) : 0;
+  if (count == 0 || count > kMaxKnownElements || x.empty() || y.empty()) return {};
+  Dims out;
+  for (size_t i = 0; i < count; ++i) {
+    const int truth = decided(relation, x[x.size() == 1 ? 0 : i], y[y.size() == 1 ? 0 : i], scope.dims());
+    if (truth < 0 || !out.push(truth)) return {};
+  }
+  return scope.set_values(0, out.span());
+}
+
 template <Relation relation>
 Status infer_relation(InferScope& scope) {
   MICA_TRY_STATUS(require_tensor(scope, 0));
@@ -25,7 +56,8 @@ Status infer_relation(InferScope& scope) {
   const bool ordered = kind != NumberKind::kString && kind != NumberKind::kBool && kind != NumberKind::kComplex;
   MICA_CHECK(relation == Relation::kEqual || ordered, kBadType, "elements of type {} have no order",
              name_of(scope.dtype(0)));
-  return infer_compare(scope);
+  MICA_TRY_STATUS(infer_compare(scope));
+  return scope.output_count() > 0 ? infer_decisions(scope, relation) : Status();
 }
 
 template <Relation relation>

@@ -12,6 +12,7 @@ MICA_DECLARE_OP(min);
 MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(pow);
 MICA_DECLARE_OP(prelu);
+MICA_DECLARE_OP(reshape);
 MICA_DECLARE_OP(sub);
 MICA_DECLARE_OP(transpose);
 
@@ -69,6 +70,27 @@ Value* behind_constant(const Match& m, Builder& build) {
   return build.one(op_transpose, transpose_of(order), {again(*m.root, inputs, build)});
 }
 
+// The first axes are joined into one, which stays in front, and parted again as they were.
+Value* of_joined_axes(const Match& m, Builder& build) {
+  const Shape &x = m["x"]->type.shape, &flat = m["flat"]->type.shape, &moved = m["move"]->type.shape,
+              &out = m.root->outputs[0]->type.shape;
+  if (!x.known() || !flat.known() || !out.known() || out.rank != x.rank || flat.rank < 2 || flat.rank >= x.rank)
+    return nullptr;
+  const auto order = order_of(m.node("move"));
+  const int lead = x.rank - flat.rank + 1;  // so many are joined
+  if (order[0] != 0) return nullptr;
+  std::vector<int64_t> all;
+  for (int i = 0; i < lead; ++i) {
+    if (!(out[i] == x[i])) return nullptr;
+    all.push_back(i);
+  }
+  for (int i = 1; i < flat.rank; ++i) {
+    if (!(flat[i] == x[lead - 1 + i]) || !(out[lead - 1 + i] == moved[i])) return nullptr;
+    all.push_back(lead - 1 + order[static_cast<size_t>(i)]);
+  }
+  return build.one(op_transpose, transpose_of(all), {m["x"]});
+}
+
 bool is_unary(const OpDef& op) {
   return op.pointwise != Pointwise::kNone && op.inputs.min == 1 && op.inputs.max == 1 && op.outputs.max == 1 &&
          op.layout == LayoutRule::kAny;
@@ -89,6 +111,11 @@ std::vector<Rule> make() {
     rules.push_back({"transpose-behind-first-constant", "f(c, transpose(x)) → transpose(f(transpose⁻¹(c), x))",
                      is(*op, {constant("c"), moved("x", "move")}), behind_constant<true>});
   }
+  rules.push_back(
+      {"transpose-of-joined-axes", "reshape(transpose(reshape(x))) → transpose(x)",
+       is(op_reshape,
+          {is(op_transpose, {is(op_reshape, {any("x"), any("joined")}).as("flat")}).once().as("move"), any("parted")}),
+       of_joined_axes});
   return rules;
 }
 
