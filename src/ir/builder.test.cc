@@ -50,6 +50,18 @@ TEST(Builder, ASizeIsNeverMinusOne) {
   EXPECT_TRUE(build.one(op("less"), {build.ints(std::vector<int64_t>{-1}), sizes})->has_values);
 }
 
+TEST(Builder, ASliceFromTheLeastNumberBeginsAtTheBeginning) {
+  Graph graph;
+  Builder build(graph);
+  const Dim n = graph.dims->symbol("N");
+  Value* x = graph.add_input(Type::tensor(DType::kF32, {n, 5, 3}), "x");
+  Value* begin = build.ints(std::vector<int64_t>{std::numeric_limits<int64_t>::min()});
+  Value* some = build.one(op("slice"), {build.one(op("shape"), {x}), begin, build.ints(std::vector<int64_t>{-1})});
+  EXPECT_EQ(some->type.shape, Shape{2});
+  ASSERT_TRUE(some->has_values);
+  EXPECT_EQ(some->values, (std::vector<Dim>{n, 5}));
+}
+
 TEST(Builder, KeepsContentsThatBecomeKnown) {
   Graph graph;
   Builder build(graph);

@@ -284,20 +284,25 @@ Dim DimTable::floor_div(Dim a, Dim b) {
 
 namespace {
 
-// Whether x <= y follows from how they are made: min(a, b) <= a <= max(a, b). `least` and `most` are the two operators.
-bool at_most(const DimTable& table, Dim x, Dim y, uint8_t least, uint8_t most, int depth = 4) {
-  if (x == y) return true;
-  if (depth == 0) return false;
-  if (!x.is_fixed())
-    if (const DimTable::Entry e = table.entry(x.id()); e.op == least)
-      for (int64_t part : e.args)
-        if (at_most(table, Dim::from_raw(part), y, least, most, depth - 1)) return true;
-  if (!y.is_fixed())
-    if (const DimTable::Entry e = table.entry(y.id()); e.op == most)
-      for (int64_t part : e.args)
-        if (at_most(table, x, Dim::from_raw(part), least, most, depth - 1)) return true;
-  return false;
-}
+// Whether x <= y follows from how they are made: min(a, b) <= a <= max(a, b).
+struct Order {
+  const DimTable& table;
+  uint8_t least, most;  // the two operators
+
+  bool at_most(Dim x, Dim y, int depth = 4) const {
+    if (x == y) return true;
+    if (depth == 0) return false;
+    if (!x.is_fixed())
+      if (const DimTable::Entry e = table.entry(x.id()); e.op == least)
+        for (int64_t part : e.args)
+          if (at_most(Dim::from_raw(part), y, depth - 1)) return true;
+    if (!y.is_fixed())
+      if (const DimTable::Entry e = table.entry(y.id()); e.op == most)
+        for (int64_t part : e.args)
+          if (at_most(x, Dim::from_raw(part), depth - 1)) return true;
+    return false;
+  }
+};
 
 }  // namespace
 
@@ -312,11 +317,9 @@ Dim DimTable::extreme(Op op, Dim a, Dim b) {
     if (status_.ok()) gap = interval(difference);
     status_ = {};
   }
-  const auto within = [&](Dim x, Dim y) {
-    return at_most(*this, x, y, static_cast<uint8_t>(Op::kMin), static_cast<uint8_t>(Op::kMax));
-  };
-  if (gap.low >= 0 || within(b, a)) return want_max ? a : b;
-  if (gap.high <= 0 || within(a, b)) return want_max ? b : a;
+  const Order order{*this, static_cast<uint8_t>(Op::kMin), static_cast<uint8_t>(Op::kMax)};
+  if (gap.low >= 0 || order.at_most(b, a)) return want_max ? a : b;
+  if (gap.high <= 0 || order.at_most(a, b)) return want_max ? b : a;
   const int64_t list[] = {std::min(a.raw(), b.raw()), std::max(a.raw(), b.raw())};
   return intern(op, list);
 }

@@ -61,41 +61,66 @@ struct Pooled {
   }
 };
 
-void pool(const Tap* taps, int64_t count, const float* plane, bool max, bool first, Pooled& to) {
-  for (int64_t i = 0; i < count; ++i)
-    to.add(taps[i].offset < 0 ? 0 : taps[i].weight * plane[taps[i].offset], max, first && i == 0);
+struct Taps {
+  const Tap* taps;
+  int64_t count;
+  bool first;  // of their bin
+};
+void pool(const Taps& list, const float* plane, bool max, Pooled& to) {
+  for (int64_t i = 0; i < list.count; ++i) {
+    const Tap& tap = list.taps[i];
+    to.add(tap.offset < 0 ? 0 : tap.weight * plane[tap.offset], max, list.first && i == 0);
+  }
 }
 
-// Bins [begin, end) of one region, whose taps all fit the table.
-void run_bins(const RoiStep& step, const roi::Region& region, const float* x, Tap* taps, int64_t begin, int64_t end,
-              float* out) {
-  const int64_t width = step.attributes.width, bins = step.attributes.height * width, samples = region.samples();
-  Tap* next = taps;
+// One region's work.
+struct Work {
+  const RoiStep& step;
+  const roi::Region region;
+  const float* x;  // of its picture
+  Tap* taps;
+  float* out;
+
+  int64_t bins() const { return step.attributes.height * step.attributes.width; }
+  Tap* put(int64_t bin, int64_t sample, Tap* to) const {
+    const int64_t width = step.attributes.width;
+    return put_sample(step, region.sample(bin / width, bin % width, sample, step.size), to);
+  }
+  float share() const {
+    return step.attributes.max ? 1 : 1 / static_cast<float>(std::max<int64_t>(region.samples(), 1));
+  }
+};
+
+// Bins [begin, end), whose taps all fit the table.
+void run_bins(const Work& work, int64_t begin, int64_t end) {
+  const int64_t bins = work.bins(), samples = work.region.samples();
+  const bool max = work.step.attributes.max;
+  Tap* next = work.taps;
   for (int64_t b = begin; b < end; ++b)
-    for (int64_t i = 0; i < samples; ++i)
-      next = put_sample(step, region.sample(b / width, b % width, i, step.size), next);
-  const float share = step.attributes.max ? 1 : 1 / static_cast<float>(std::max<int64_t>(samples, 1));
-  for (int64_t c = 0; c < step.channels; ++c)
+    for (int64_t i = 0; i < samples; ++i) next = work.put(b, i, next);
+  const float share = work.share();
+  for (int64_t c = 0; c < work.step.channels; ++c)
     for (int64_t b = begin; b < end; ++b) {
       Pooled pooled;
-      pool(taps + (b - begin) * samples * 4, samples * 4, x + c * step.channel, step.attributes.max, true, pooled);
-      out[c * bins + b] = pooled.sum * share;
+      pool({work.taps + (b - begin) * samples * 4, samples * 4, true}, work.x + c * work.step.channel, max, pooled);
+      work.out[c * bins + b] = pooled.sum * share;
     }
 }
 
 // One bin with more taps than the table has.
-void run_large_bin(const RoiStep& step, const roi::Region& region, const float* x, Tap* taps, int64_t bin, float* out) {
-  const int64_t width = step.attributes.width, bins = step.attributes.height * width, samples = region.samples();
-  const float share = step.attributes.max ? 1 : 1 / static_cast<float>(samples);
+void run_large_bin(const Work& work, int64_t bin) {
+  const int64_t bins = work.bins(), samples = work.region.samples();
+  const float share = work.share();
   for (int64_t begin = 0; begin < samples; begin += kMostTaps / 4) {
     const int64_t end = std::min(samples, begin + kMostTaps / 4);
-    Tap* next = taps;
-    for (int64_t i = begin; i < end; ++i)
-      next = put_sample(step, region.sample(bin / width, bin % width, i, step.size), next);
-    for (int64_t c = 0; c < step.channels; ++c) {
-      Pooled pooled{begin ? out[c * bins + bin] : 0};
-      pool(taps, (end - begin) * 4, x + c * step.channel, step.attributes.max, begin == 0, pooled);
-      out[c * bins + bin] = end == samples ? pooled.sum * share : pooled.sum;
+    Tap* next = work.taps;
+    for (int64_t i = begin; i < end; ++i) next = work.put(bin, i, next);
+    for (int64_t c = 0; c < work.step.channels; ++c) {
+      float& out = work.out[c * bins + bin];
+      Pooled pooled{begin ? out : 0};
+      pool({work.taps, (end - begin) * 4, begin == 0}, work.x + c * work.step.channel, work.step.attributes.max,
+           pooled);
+      out = end == samples ? pooled.sum * share : pooled.sum;
     }
   }
 }
@@ -104,20 +129,19 @@ void run_large_bin(const RoiStep& step, const roi::Region& region, const float* 
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const RoiStep*>(arguments);
   const auto* pictures = static_cast<const int64_t*>(operands[2]);
-  auto* taps = static_cast<Tap*>(range.scratch);
   const int64_t bins = step.attributes.height * step.attributes.width;
   for (int64_t r = range.begin; r < range.end; ++r) {
-    const roi::Region region = region_at(step, static_cast<const float*>(operands[1]), r);
     const int64_t picture = pictures[r] < 0 ? pictures[r] + step.pictures : pictures[r];
-    const float* x = static_cast<const float*>(operands[0]) + picture * step.picture;
-    float* out = static_cast<float*>(operands[step.out]) + r * step.channels * bins;
-    const int64_t taps_a_bin = region.samples() * 4;
+    const Work work{step, region_at(step, static_cast<const float*>(operands[1]), r),
+                    static_cast<const float*>(operands[0]) + picture * step.picture, static_cast<Tap*>(range.scratch),
+                    static_cast<float*>(operands[step.out]) + r * step.channels * bins};
+    const int64_t taps_a_bin = work.region.samples() * 4;
     const int64_t block = taps_a_bin ? kMostTaps / taps_a_bin : bins;
     for (int64_t b = 0; b < bins; b += std::max<int64_t>(block, 1))
       if (block)
-        run_bins(step, region, x, taps, b, std::min(bins, b + block), out);
+        run_bins(work, b, std::min(bins, b + block));
       else
-        run_large_bin(step, region, x, taps, b, out);
+        run_large_bin(work, b);
   }
 }
 

@@ -1,4 +1,5 @@
 // Slice with starts, ends, axes and steps as operands, clamped as ONNX 13 defines it.
+#include <algorithm>
 #include <optional>
 
 #include "ops/move/slice.h"
@@ -50,11 +51,25 @@ Status all_fresh(InferScope& scope, Shape shape) {
   return {};
 }
 
+// Starts or ends. The least numbers of 64 bits, with which exporters say "from the beginning", are no dimensions: they
+// become others that are far enough.
+bool bounds_at(const InferScope& scope, int input, Dims& room, std::span<const Dim>& list) {
+  if (scope.known_dims(input, list)) return true;
+  Ints numbers;
+  if (!scope.ints(input, numbers)) return false;
+  constexpr int64_t kFar = int64_t{1} << 61;
+  for (int64_t number : numbers)
+    if (!room.push(std::clamp(number, -kFar, kFar))) return false;
+  list = room.span();
+  return true;
+}
+
 Status infer(InferScope& scope) {
   Shape out = scope.shape(0);
   if (!out.known()) return all_fresh(scope, out);
   std::span<const Dim> starts, ends;
-  const bool bounds = scope.known_dims(1, starts) && scope.known_dims(2, ends);
+  Dims starts_room, ends_room;
+  const bool bounds = bounds_at(scope, 1, starts_room, starts) && bounds_at(scope, 2, ends_room, ends);
   Ints axes, steps;
   if (scope.has(3)) {
     if (!scope.ints(3, axes)) return all_fresh(scope, out);
