@@ -70,6 +70,9 @@ struct Pass {
   int64_t last_panel;  // of the task
 };
 
+// A row tile's A and C of so many floats stay in the first-level cache until they are needed.
+constexpr int64_t kNearFloats = 4096;
+
 // What the tiles of a pass fetch for those after them: each its share of the next panels, or A and C of the next tile.
 struct PassFetch {
   PassFetch(const GemmArgs& g, const Pass& pass, int64_t row_tiles) {
@@ -87,6 +90,7 @@ struct PassFetch {
       const int64_t first = a + c > 0 ? (tiles * a + (a + c) / 2) / (a + c) : 0;
       runs[0] = fetch_run(a, first, depth);
       runs[1] = fetch_run(c, tiles - first, depth);
+      runs[0].near = runs[1].near = a + c <= kNearFloats;
     }
   }
 

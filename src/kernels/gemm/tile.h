@@ -9,12 +9,13 @@ namespace mica {
 
 inline constexpr int kMostRows = 14;  // the largest tile of any instruction set
 
-// Memory that will be read or written soon and is fetched into the second-level cache meanwhile: by so many main tiles
-// of a block, a line at every period-th step of k. Evenly over as many tiles as there are, since few lines can be on
-// their way at a time.
+// Memory that will be read or written soon and is fetched into the second-level cache meanwhile, or into the first when
+// it is near: by so many main tiles of a block, a line at every period-th step of k. Evenly over as many tiles as there
+// are, since few lines can be on their way at a time.
 struct FetchRun {
   const float* at = nullptr;
   int64_t tiles = 0, period = 1;
+  bool near = false;
 };
 
 // Spreads `floats` over the steps of k of `tiles` main tiles, at most a line of memory with each; `at` is left to set.

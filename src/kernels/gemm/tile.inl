@@ -35,6 +35,7 @@ struct TilePlace {
   const float* residual;         // at the tile's first element, or null
   const float* fetch = nullptr;  // to fetch, a line at every fetch_period-th step of k; or null
   int64_t fetch_period = 1;
+  bool fetch_near = false;
 };
 
 // The part of the epilogue that costs nothing while the sums are in registers.
@@ -110,7 +111,10 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
             row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
         if constexpr (kFetch) {
           if (--wait == 0) {
-            prefetch_far(fetch);
+            if (at.fetch_near)
+              prefetch(fetch);
+            else
+              prefetch_far(fetch);
             fetch += kPanel;
             wait = period;
           }
@@ -174,7 +178,7 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   if (!block.first_k)
     for (int i = 0; i < block.rows; ++i)
       for (int64_t j = 0; j < columns; ++j) buffer[i * width + j] = block.c[i * block.c_stride + first + j];
-  TilePlace inside = {place.b, buffer, width, bias, nullptr, place.fetch, place.fetch_period};
+  TilePlace inside = {place.b, buffer, width, bias, nullptr, place.fetch, place.fetch_period, place.fetch_near};
   fn(block, inside, false, 1);
   place.b = inside.b;
   place.fetch = inside.fetch;
@@ -208,6 +212,7 @@ struct FetchCursor {
     const int64_t taken = left < tiles ? left : tiles;
     if (left == run.tiles) place.fetch = run.at;
     place.fetch_period = run.period;
+    place.fetch_near = run.near;
     left -= taken;
     return taken;
   }
