@@ -70,10 +70,11 @@ struct Pass {
   int64_t last_panel;  // of the task
 };
 
-// A row tile's A and C of so many floats stay in the first-level cache until they are needed.
+// A row tile's A, C and residual of so many floats stay in the first-level cache until they are needed.
 constexpr int64_t kNearFloats = 4096;
 
-// What the tiles of a pass fetch for those after them: each its share of the next panels, or A and C of the next tile.
+// What the tiles of a pass fetch for those after them: each its share of the next panels, or the next tile's A, C and
+// residual.
 struct PassFetch {
   PassFetch(const GemmArgs& g, const Pass& pass, int64_t row_tiles) {
     const GemmProblem& p = g.problem;
@@ -84,30 +85,39 @@ struct PassFetch {
       share = (next * depth * kPanel + row_tiles - 1) / row_tiles;
       runs[0] = fetch_run(share, tiles, depth);
     } else if (g.choice.fetch_rows && row_tiles > 1) {
-      const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles;
-      a = p.a_form == MatrixForm::kRows && g.a_stride < 2 * depth ? rows * g.a_stride : 0;
-      c = g.c_stride < 2 * group * kPanel ? rows * g.c_stride : 0;
-      const int64_t first = a + c > 0 ? (tiles * a + (a + c) / 2) / (a + c) : 0;
-      runs[0] = fetch_run(a, first, depth);
-      runs[1] = fetch_run(c, tiles - first, depth);
-      runs[0].near = runs[1].near = a + c <= kNearFloats;
+      const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles, width = group * kPanel;
+      const bool has_residual = g.epilogue.residual && !p.residual_in_place && pass.k_end == p.k;
+      const int64_t strides[kFetchRuns] = {
+          p.a_form == MatrixForm::kRows && g.a_stride < 2 * depth ? g.a_stride : 0,
+          g.c_stride < 2 * width ? g.c_stride : 0,
+          has_residual && g.epilogue.residual_stride < 2 * width ? g.epilogue.residual_stride : 0};
+      const int64_t all = strides[0] + strides[1] + strides[2];
+      for (int64_t i = 0, sum = 0, begin = 0; i < kFetchRuns && all > 0; ++i) {
+        sum += strides[i];
+        const int64_t end = (tiles * sum + all / 2) / all;
+        runs[i] = fetch_run(rows * strides[i], end - begin, depth);
+        runs[i].near = rows * all <= kNearFloats;
+        begin = end;
+      }
     }
   }
 
   void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, RowBlock& block) const {
-    block.fetch[0] = runs[0], block.fetch[1] = runs[1];
+    for (int i = 0; i < kFetchRuns; ++i) block.fetch[i] = runs[i];
     if (share) {
       block.fetch[0].at = block.b + pass.panel_end * block.panel_stride + row_tile * share;
     } else if (block.row + block.rows < pass.row_end) {
+      const int64_t column = pass.panel_begin * kPanel;
       block.fetch[0].at = block.segments[0] + block.rows * g.a_stride;
-      block.fetch[1].at = block.c + block.rows * g.c_stride + pass.panel_begin * kPanel;
+      block.fetch[1].at = block.c + block.rows * g.c_stride + column;
+      if (block.residual) block.fetch[2].at = block.residual + block.rows * g.epilogue.residual_stride + column;
     } else {
-      block.fetch[0].tiles = block.fetch[1].tiles = 0;
+      for (FetchRun& run : block.fetch) run.tiles = 0;
     }
   }
 
-  FetchRun runs[2];
-  int64_t share = 0, a = 0, c = 0;
+  FetchRun runs[kFetchRuns];
+  int64_t share = 0;
 };
 
 void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, float* scratch) {

@@ -18,6 +18,8 @@ struct FetchRun {
   bool near = false;
 };
 
+inline constexpr int kFetchRuns = 3;
+
 // Spreads `floats` over the steps of k of `tiles` main tiles, at most a line of memory with each; `at` is left to set.
 inline FetchRun fetch_run(int64_t floats, int64_t tiles, int64_t depth) {
   constexpr int64_t kLineFloats = 16;
@@ -41,7 +43,7 @@ struct RowBlock {
   int64_t c_stride = 0;
   const float* residual = nullptr;  // column 0 of the first row of epilogue->residual, or null
   int64_t row = 0, column = 0;      // index of the first row, and of C's first column, for epilogue->finish
-  FetchRun fetch[2];                // the second after the first
+  FetchRun fetch[kFetchRuns];       // one after the other
   bool first_k = true, last_k = true;
   const GemmEpilogue* epilogue = nullptr;
 };

@@ -200,20 +200,22 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   kActivateRows[finish ? static_cast<int>(e.activation) : 0](out);
 }
 
-// What a tile of the main width and those after it fetch: the place takes the first run, then the second.
+// What a tile of the main width and those after it fetch: one run after the other.
 struct FetchCursor {
   const RowBlock& block;
-  int64_t first = block.fetch[0].tiles, second = block.fetch[1].tiles;
+  int run = 0;
+  int64_t done = 0;
 
   // Gives the place what is next, and returns how many of `tiles` tiles fetch it; 0: no more.
   int64_t take(int64_t tiles, TilePlace& place) {
-    int64_t& left = first ? first : second;
-    const FetchRun& run = block.fetch[&left == &second];
-    const int64_t taken = left < tiles ? left : tiles;
-    if (left == run.tiles) place.fetch = run.at;
-    place.fetch_period = run.period;
-    place.fetch_near = run.near;
-    left -= taken;
+    for (; run < kFetchRuns && done == block.fetch[run].tiles; ++run) done = 0;
+    if (run == kFetchRuns) return 0;
+    const FetchRun& from = block.fetch[run];
+    if (done == 0) place.fetch = from.at;
+    place.fetch_period = from.period;
+    place.fetch_near = from.near;
+    const int64_t taken = from.tiles - done < tiles ? from.tiles - done : tiles;
+    done += taken;
     return taken;
   }
 };
