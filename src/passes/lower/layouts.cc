@@ -4,10 +4,12 @@
 #include <unordered_map>
 
 #include "ir/builder.h"
+#include "ops/move/transpose.h"
 
 namespace mica {
 
 MICA_DECLARE_OP(copy);
+MICA_DECLARE_OP(transpose);
 
 namespace {
 
@@ -37,6 +39,17 @@ bool converts(const Node& node, const std::unordered_set<const Value*>& chosen) 
   return x->type.shape.rank == node.outputs[0]->type.shape.rank && !same_in_both_orders(x->type.shape);
 }
 
+// A transposition of the last axis to the channels' place: channels last, its result is its operand as it lies.
+bool brings_channels(const Node& node) {
+  if (node.op != &op_transpose || !is_image(node.outputs[0])) return false;
+  const Ints& perm = node.attributes<Transpose>().perm;
+  const auto rank = static_cast<size_t>(node.outputs[0]->type.shape.rank);
+  if (perm.size() != rank || perm[0] != 0 || perm[1] != static_cast<int64_t>(rank) - 1) return false;
+  for (size_t i = 2; i < rank; ++i)
+    if (perm[i] != static_cast<int64_t>(i) - 1) return false;
+  return true;
+}
+
 }  // namespace
 
 int64_t share_conversions(Graph& graph, std::unordered_set<const Value*>& chosen) {
@@ -63,8 +76,12 @@ int64_t share_conversions(Graph& graph, std::unordered_set<const Value*>& chosen
 std::unordered_set<const Value*> channels_last_values(const Graph& graph) {
   std::unordered_set<const Value*> chosen;
   const std::unordered_set<const Value*> ports(graph.outputs.begin(), graph.outputs.end());
+  std::unordered_set<const Value*> wanted;
+  for (const auto& node : graph.nodes)
+    if (node->op->layout == LayoutRule::kChannelsLast && !node->inputs.empty()) wanted.insert(node->inputs[0]);
   for (const auto& node : graph.nodes) {
-    if (node->op->layout != LayoutRule::kChannelsLast && !passes_on(*node, chosen)) continue;
+    const bool brought = brings_channels(*node) && wanted.contains(node->outputs[0]);
+    if (!brought && node->op->layout != LayoutRule::kChannelsLast && !passes_on(*node, chosen)) continue;
     for (const Value* output : node->outputs)
       if (is_image(output) && !ports.contains(output)) chosen.insert(output);
   }

@@ -1,0 +1,94 @@
+// Images between tokens: networks that mix attention with convolutions turn [N, pixels, C] into [N, C, height, width]
+// and back, a transposition beside a reshape. In the other order the transposition is that of an image whose channels
+// lie innermost, which costs nothing.
+#include "ops/move/reshape.h"
+#include "ops/move/transpose.h"
+#include "passes/rewrite.h"
+
+namespace mica {
+
+MICA_DECLARE_OP(conv);
+MICA_DECLARE_OP(reshape);
+MICA_DECLARE_OP(transpose);
+
+namespace {
+
+bool swaps_last_two(const Node& node) {
+  const Ints& perm = node.attributes<Transpose>().perm;
+  return perm.size() == 3 && perm[0] == 0 && perm[1] == 2 && perm[2] == 1;
+}
+
+// [N, C, pixels…] beside [N, C, pixels], all numbers but N.
+bool flattens(const Shape& image, const Shape& flat) {
+  if (!image.known() || !flat.known() || image.rank < 4 || flat.rank != 3) return false;
+  if (!(image[0] == flat[0]) || !(image[1] == flat[1]) || !image[1].is_fixed() || !flat[2].is_fixed()) return false;
+  for (int i = 2; i < image.rank; ++i)
+    if (!image[i].is_fixed() || image[i].is(0)) return false;
+  return !image[1].is(0);
+}
+
+Value* reshaped(Value* x, std::vector<int64_t> dims, Builder& build) {
+  return build.one(op_reshape, Reshape{}, {x, build.ints(dims)});
+}
+
+Value* image_of_tokens(const Match& m, Builder& build) {
+  const Shape& image = m.root->outputs[0]->type.shape;
+  if (!swaps_last_two(m.node("turn")) || !flattens(image, m["turn"]->type.shape)) return nullptr;
+  std::vector<int64_t> dims{0};  // the batch as it is
+  Transpose inward{.perm = {0, image.rank - 1}};
+  for (int i = 2; i < image.rank; ++i) {
+    dims.push_back(image[i].value());
+    inward.perm.push(i - 1);
+  }
+  dims.push_back(image[1].value());
+  return build.one(op_transpose, inward, {reshaped(m["x"], dims, build)});
+}
+
+Value* tokens_of_image(const Match& m, Builder& build) {
+  const Shape& image = m["x"]->type.shape;
+  if (!swaps_last_two(*m.root) || !flattens(image, m["flat"]->type.shape)) return nullptr;
+  Transpose outward{.perm = {0}};
+  for (int i = 2; i < image.rank; ++i) outward.perm.push(i);
+  outward.perm.push(1);
+  const Shape& flat = m["flat"]->type.shape;
+  return reshaped(build.one(op_transpose, outward, {m["x"]}), {0, flat[2].value(), flat[1].value()}, build);
+}
+
+// Where a convolution's result is flattened, element-wise work belongs to the convolution.
+Value* before_flattening(const Match& m, Builder& build) {
+  const Node& flat = m.node("flat");
+  if (!(m.root->outputs[0]->type == m["flat"]->type)) return nullptr;
+  Value* made = build.add(*m.root->op, m.root->attributes_blob.data(), {m["image"]}, 1)[0];
+  return build.add(op_reshape, flat.attributes_blob.data(), {made, flat.inputs[1]}, 1)[0];
+}
+
+bool is_unary(const OpDef& op) {
+  return op.pointwise != Pointwise::kNone && op.inputs.min == 1 && op.inputs.max == 1 && op.outputs.max == 1 &&
+         op.layout == LayoutRule::kAny;
+}
+
+std::vector<Rule> make() {
+  std::vector<Rule> rules{
+      {"image-of-tokens", "reshape(transpose(x)) to an image → transpose(reshape(x))",
+       is(op_reshape, {is(op_transpose, {any("x")}).once().as("turn"), any("shape")}), image_of_tokens},
+      {"tokens-of-image", "transpose(reshape(x)) of an image → reshape(transpose(x))",
+       is(op_transpose, {is(op_reshape, {any("x"), any("shape")}).once().as("flat")}), tokens_of_image}};
+  const Pattern conv = is(op_conv, {any("x"), any("w")}).rest().once();
+  const auto flat = [](const Pattern& image) {
+    return is(op_reshape, {image.as("image"), any("shape")}).once().as("flat");
+  };
+  for (const auto& row : all_op()) {
+    if (!is_unary(*row.definition)) continue;
+    rules.push_back({"unary-before-flattening", "f(reshape(conv)) → reshape(f(conv))",
+                     is(*row.definition, {flat(conv)}), before_flattening});
+    rules.push_back({"unary-before-flattening-tokens", "f(reshape(transpose(conv))) → reshape(f(transpose(conv)))",
+                     is(*row.definition, {flat(is(op_transpose, {conv}).once())}), before_flattening});
+  }
+  return rules;
+}
+
+}  // namespace
+
+MICA_RULES(flattened) = {.rank = 3, .make = make};
+
+}  // namespace mica
