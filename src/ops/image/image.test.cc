@@ -63,7 +63,21 @@ TEST(GridSample, Modes) {
         check({.op = "grid_sample",
                .attributes = {{"mode", mode}, {"padding", padding}, {"align_corners", align}},
                .inputs = {uniform({2, 3, 5, 4}), uniform({2, 3, 6, 2}, -1.5, 1.5)},
-               .terms = kTerms});
+               .terms = 2 * kTerms,
+               .expect_kernel = "grid_sample_f32"});
+  // Volumes and lines, and more points than a task has.
+  for (const char* mode : {"linear", "cubic"}) {
+    check({.op = "grid_sample",
+           .attributes = {{"mode", mode}, {"padding", "reflection"}},
+           .inputs = {uniform({1, 2, 3, 5, 4}), uniform({1, 2, 3, 7, 3}, -1.5, 1.5)},
+           .terms = 8 * kTerms,
+           .expect_kernel = "grid_sample_f32"});
+    check({.op = "grid_sample",
+           .attributes = {{"mode", mode}},
+           .inputs = {uniform({2, 1, 9}), uniform({2, 1031, 1}, -1.5, 1.5)},
+           .terms = kTerms,
+           .expect_kernel = "grid_sample_f32"});
+  }
   check({.op = "grid_sample", .inputs = {uniform({1, 1, 2, 2}), special({1, 4, 4, 2})}});
 }
 TEST(Regions, AlignedOnKernels) {
