@@ -68,24 +68,23 @@ def example(schema, templates, wanted=None):
     return None
 
 
-def compare(schema, model, table, found, skip, is_other):
-    """(types that are in the list, what is wrong). `is_other(parameter, type)`: it comes to be other operators."""
-    op, places = found
+def compare(schema, model, listed, skip, is_other):
+    """(types that are in the list, what is wrong). `listed`: types by the name of the model's input; `is_other(parameter,
+    type)`: it comes to be other operators."""
     node = next(node for node in model.graph.node if node.op_type == schema.name)
     allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     right, wrong = 0, []
     for name, parameter in zip(node.input, formals(schema, "inputs")):
-        place = places.get(name)
-        if place is None or place >= len(table[op]) or not table[op][place]:
+        if not listed.get(name):
             continue
         for kind in allowed.get(parameter.type_str, [parameter.type_str]):
             element, row = split(kind)[1], f"{schema.name}-{schema.since_version} {parameter.type_str} {kind}"
             if not element or any(fnmatch.fnmatchcase(row, pattern) for pattern in skip):
                 continue
-            if mica_name(element) in table[op][place]:
+            if mica_name(element) in listed[name]:
                 right += 1
             elif not is_other(parameter.type_str, kind):
-                wrong.append(f"{row}: not in the list of {op}, input {place}")
+                wrong.append(f"{row}: not in the list")
     return right, wrong
 
 
@@ -112,7 +111,9 @@ def main(mica):
                     return other is None or other[0] != found[0]
 
                 compared += 1
-                right, wrong = compare(schema, model, table, found, skip, is_other)
+                types = table[found[0]]
+                listed = {name: types[place] for name, place in found[1].items() if place < len(types)}
+                right, wrong = compare(schema, model, listed, skip, is_other)
                 passed, failed = passed + right, failed + len(wrong)
                 for line in wrong:
                     print(f"FAILED {line}")

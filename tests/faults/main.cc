@@ -1,9 +1,11 @@
-// faults [--points N] [--only NAME] [MODEL.onnx...]: what a program meets when the system fails it.
+// faults [--points N] [--long N] [--only NAME] [MODEL.onnx...]: what a program meets when the system fails it.
 //
 // Memory: every model is loaded and run once for each request for memory on the way, which fails (alone, and with all
 // behind it): each time the answer is right or the error is MICA5001, and nothing stays held. At most N requests a
-// model. Files: cut off, unreadable, read-only, locked, gone, a full disk: an error that names the file, and the old
-// file intact. Each check prints a line; the last is `N passed, N failed, N skipped`.
+// model. One long path: a model is made whose loading, binding and first run ask for memory at least N times (10,000),
+// and each of the first N requests fails by itself. Files: cut off, unreadable, read-only, locked, gone, a full disk:
+// an error that names the file, and the old file intact. Each check prints a line; the last is `N passed, N failed, N
+// skipped`.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -185,6 +187,28 @@ void check_memory(const fuzz::Seed& seed, const std::string& folder, long points
   all.refused += tally.refused;
 }
 
+// Of one model, whose loading, binding and first run have as many requests.
+void check_long_path(const std::string& folder, long points) {
+  const std::string path = folder + "/long.mica";
+  long requests = 0;
+  Answer right;
+  for (int blocks = 64; requests < points && blocks <= 4096; blocks *= 2) {
+    if (!write_model(long_model(blocks), folder, path)) return verdict(false, "long path: converting");
+    (void)use_model(path);
+    heap::count_requests();
+    right = use_model(path);
+    requests = heap::stop_counting();
+  }
+  Tally tally;
+  const auto use = [&] { return use_model(path); };
+  const bool good = !right.code && requests >= points && survives(use, right, {points}, tally);
+  verdict(good && tally.tried == points, "long path: " + std::to_string(requests) +
+                                             " requests of one load, bind and run; " + std::to_string(tally.tried) +
+                                             " failed one by one, " + std::to_string(tally.refused) +
+                                             " of them refused the model");
+  std::printf("figure long_path_requests %ld\nfigure long_path_failed %ld\n", requests, tally.tried);
+}
+
 void check_convert(const fuzz::Seed& seed, const std::string& folder, long points) {
   const ImportOptions import = fuzz::import_options(seed.bytes);
   const auto use = [&] { return convert_model(seed, folder, import); };
@@ -207,7 +231,7 @@ void verdict(bool good, const std::string& what) {
 }
 
 int main_of(int argc, char** argv) {
-  long points = 5000;
+  long points = 5000, long_points = 10000;
   std::string only;
   std::vector<fuzz::Seed> seeds;
   const TempFolder own("mica-faults");
@@ -215,12 +239,15 @@ int main_of(int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     if (!std::strcmp(argv[i], "--points") && i + 1 < argc)
       points = std::atol(argv[++i]);
+    else if (!std::strcmp(argv[i], "--long") && i + 1 < argc)
+      long_points = std::atol(argv[++i]);
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc)
       only = argv[++i];
     else
       seeds.push_back({argv[i], read_text(argv[i])});
   for (fuzz::Seed& seed : fuzz::made_models()) seeds.push_back(std::move(seed));
   for (fuzz::Seed& seed : fuzz::rare_models(folder)) seeds.push_back(std::move(seed));
+  if (only.empty() || only == "long path") check_long_path(folder, long_points);
   check_files(folder, seeds[0].bytes);
   for (const fuzz::Seed& seed : seeds) {
     if (!only.empty() && seed.name != only) continue;
