@@ -31,7 +31,7 @@ POINTWISE = ((3136, 64, 128), (784, 128, 256), (784, 256, 256), (196, 256, 512),
 WINOGRAD = ((56, 64), (28, 128), (14, 256))
 VECTORS = ((2048, 4096), (4096, 4096))
 POINTWISE_LEAST, WINOGRAD_LEAST, VECTOR_LEAST = 0.90, 1.8, 0.90
-# A neighbour on the same core slows a product and leaves the multiply-add loop alone: the best valid measurement counts.
+# A neighbour on the same core slows a product, not the multiply-add loop: the best valid measurement counts.
 POINTWISE_TRIES = 5
 
 
