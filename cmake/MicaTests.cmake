@@ -96,6 +96,11 @@ if(TARGET mica_tools)
   set_target_properties(onnx_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME onnx_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/onnx_suite/suite.sh $<TARGET_FILE:onnx_suite>)
 endif()
+# exporters: graphs as tf2onnx and PaddlePaddle's exporter leave them, beside ONNX Runtime's answers.
+if(TARGET mica)
+  add_test(NAME exporters COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/exporters --mica $<TARGET_FILE:mica>)
+endif()
 # opencv_suite: the models of OpenCV's own tests.
 if(TARGET mica)
   add_test(NAME opencv_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}

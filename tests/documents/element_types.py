@@ -69,8 +69,8 @@ def example(schema, templates, wanted=None):
 
 
 def compare(schema, model, listed, skip, is_other):
-    """(types that are in the list, what is wrong). `listed`: types by the name of the model's input; `is_other(parameter,
-    type)`: it comes to be other operators."""
+    """(types that are in the list, what is wrong). `listed`: types by the model input's name;
+    `is_other(parameter, type)`: it comes to be other operators."""
     node = next(node for node in model.graph.node if node.op_type == schema.name)
     allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     right, wrong = 0, []

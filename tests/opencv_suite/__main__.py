@@ -1,7 +1,8 @@
 """opencv_suite --mica PROGRAM [FOLDER]: every model of the suite opencv-dnn-onnx beside the outputs that it comes with.
 
 FOLDER has models/NAME.onnx, data/input_NAME.npy (or input_NAME_0.npy and so on) and data/output_NAME.npy; without it
-$MICA_SUITES/opencv-dnn-onnx. Unset: left out; missing, or without models: a failure. Exceptions stand in exceptions.txt.
+$MICA_SUITES/opencv-dnn-onnx. Unset: left out; missing, or without models: a failure. Exceptions stand in
+exceptions.txt.
 The last line is `N passed, N failed, N skipped`.
 """
 import argparse
