@@ -170,4 +170,5 @@ MICA_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>
 
 }  // namespace mica::MICA_ISA
 
+#include "simd/composed.h"
 #include "simd/derived.h"

@@ -117,6 +117,22 @@ MICA_INLINE float reduce_add(F32 a) {
   return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
 }
 
+// Extrema of the lanes: halves meet, NaN propagates.
+MICA_INLINE float reduce_max(F32 a) {
+  a = max_nan(a, _mm512_shuffle_f32x4(a, a, 0x4e));
+  a = max_nan(a, _mm512_shuffle_f32x4(a, a, 0xb1));
+  a = max_nan(a, _mm512_permute_ps(a, 0x4e));
+  return _mm512_cvtss_f32(max_nan(a, _mm512_permute_ps(a, 0xb1)));
+}
+MICA_INLINE float reduce_min(F32 a) {
+  a = min_nan(a, _mm512_shuffle_f32x4(a, a, 0x4e));
+  a = min_nan(a, _mm512_shuffle_f32x4(a, a, 0xb1));
+  a = min_nan(a, _mm512_permute_ps(a, 0x4e));
+  return _mm512_cvtss_f32(min_nan(a, _mm512_permute_ps(a, 0xb1)));
+}
+
+MICA_INLINE F32 scale_by_power(F32 a, F32 n) { return _mm512_scalef_ps(a, n); }
+
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm512_i32gather_ps(index, p, 4); }
 
 MICA_INLINE void transpose(F32 (&r)[16]) {

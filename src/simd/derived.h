@@ -6,22 +6,6 @@ namespace mica::MICA_ISA {
 // As prefetch, into the second-level cache.
 MICA_INLINE void prefetch_far(const void* p) { __builtin_prefetch(p, 0, 2); }
 
-// Halves are combined until one lane is left, as reduce_add does; NaN propagates.
-MICA_INLINE float reduce_max(F32 a) {
-  float lane[kLanes];
-  store(lane, a);
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] = lane[i] > lane[i + half] || lane[i] != lane[i] ? lane[i] : lane[i + half];
-  return lane[0];
-}
-MICA_INLINE float reduce_min(F32 a) {
-  float lane[kLanes];
-  store(lane, a);
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] = lane[i] < lane[i + half] || lane[i] != lane[i] ? lane[i] : lane[i + half];
-  return lane[0];
-}
-
 MICA_INLINE F32 load_strided(const float* p, ptrdiff_t stride) {
   float lane[kLanes];
   MICA_UNROLL for (int i = 0; i < kLanes; ++i) lane[i] = p[i * stride];

@@ -36,6 +36,8 @@
 //   reduce_add reduce_max reduce_min           over the lanes, in a fixed tree: halves are combined until one lane is
 //   left;
 //                                              max and min propagate NaN
+//   scale_by_power(a, n)                       a * 2^n for a whole number n in [-250, 250], or NaN where a is; below
+//                                              the smallest normal number the result may be flushed or rounded twice
 //   gather(p, index) load_strided(p, stride)   p[index], p[lane * stride], in elements;
 //   store_strided(p, stride, v)
 //   transpose(F32 (&rows)[kLanes])             in place, kLanes x kLanes

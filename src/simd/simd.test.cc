@@ -54,6 +54,10 @@ std::map<std::string, Scalar> references(bool fused) {
       {"fms", [=](float a, float b, float c) { return muladd(a, b, -c); }},
       {"fnma", [=](float a, float b, float c) { return muladd(-a, b, c); }},
       {"sqrt", [](float a, float, float) { return std::sqrt(a); }},
+      {"scale_by_power",
+       [](float a, float b, float) {
+         return static_cast<float>(a * std::exp2(static_cast<double>(std::nearbyint(b))));
+       }},
       {"abs", [](float a, float, float) { return std::fabs(a); }},
       {"neg", [](float a, float, float) { return -a; }},
       {"min_fast", [](float a, float b, float) { return std::isnan(b) ? kNan : std::min(a, b); }},
@@ -121,6 +125,11 @@ bool same(float got, float want, bool bitwise) {
 // Where a conversion's value is unspecified there is nothing to compare.
 bool unspecified(const std::string& name, float a, float b) {
   if (name == "to_i32" || name == "to_i32_trunc") return !(std::fabs(a) < 2147483000.0f);
+  if (name == "scale_by_power") {
+    const double result = std::fabs(a * std::exp2(static_cast<double>(std::nearbyint(b))));
+    return !(std::fabs(b) <= 250 || std::isnan(a)) || (result > 0 && result < 0x1p-126) ||
+           (a != 0 && std::fabs(a) < 0x1p-126f);
+  }
   if (name == "min_nan" || name == "max_nan") return a == 0 && b == 0;
   if (name == "min_fast" || name == "max_fast") return (a == 0 && b == 0) || (std::isnan(a) && !std::isnan(b));
   return false;

@@ -26,6 +26,7 @@ constexpr SimdProbe kProbes[] = {
     PROBE("fms", fms(a, b, c)),
     PROBE("fnma", fnma(a, b, c)),
     PROBE("sqrt", sqrt(a)),
+    PROBE("scale_by_power", scale_by_power(a, round_even(b))),
     PROBE("abs", abs(a)),
     PROBE("neg", neg(a)),
     PROBE("min_fast", min_fast(a, b)),

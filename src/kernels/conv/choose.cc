@@ -68,6 +68,18 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
                      c.tile_rows * (up(c.block_segments * c.segment_k, 32) * 32 + 16);
 }
 
+void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  c.planes = c.by_rows = true;
+  c.tiles = p.images * p.out[0] * p.out[1];
+  c.segments = c.block_segments = p.kernel[0] * p.kernel[1] * p.in_channels;
+  c.segment_k = (kMostPlaneRows - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+  c.n_block = c.n_group = panel_count(p.out_channels);
+  c.tile_block = up(c.tiles, least(c.tiles, wanted_tasks(p, limits)));
+  c.tasks = up(c.tiles, c.tile_block);
+  // Two 64-bit offsets for each step of k, and the rows under a tile at an edge.
+  c.scratch_floats = up(4 * taps_of(p) * p.in_channels + c.segments * c.segment_k, 16) * 16;
+}
+
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const int64_t rows = p.images * p.out[0] * p.out[1], panels = panel_count(p.out_channels);
   // A row costs its loads more than its arithmetic: a task is a tenth of what it is in a product.
@@ -104,6 +116,12 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 
 }  // namespace
 
+bool reads_planes(const ConvProblem& p) {
+  constexpr int64_t kMostChannels = 8, kMostSteps = 1024;  // offsets of all steps stay in the first-level cache
+  return p.in_view.channel != 1 && p.in_view.pixel == 1 && p.groups == 1 && p.in_channels <= kMostChannels &&
+         taps_of(p) * p.in_channels <= kMostSteps && !p.residual_in_place;
+}
+
 bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::kAuto:
@@ -135,6 +153,8 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_depthwise(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, limits, c);
+  } else if (p.in_view.channel != 1) {
+    choose_planes(p, limits, c);
   } else {
     choose_implicit(p, limits, c);
   }
@@ -146,8 +166,11 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    "{} {}x{}x{}x{} -> {}x{}x{} kernel={}x{}x{} groups={} {}tile={} tiles={} segments={}x{} block={} "
                    "group={} tasks={} scratch={}",
                    name_of(c.algorithm), p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2], p.out_channels,
-                   p.kernel[0], p.kernel[1], p.kernel[2], p.groups, c.by_rows ? "by-rows " : "", c.tile_rows, c.tiles,
-                   c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
+                   p.kernel[0], p.kernel[1], p.kernel[2], p.groups,
+                   c.planes    ? "planes "
+                   : c.by_rows ? "by-rows "
+                               : "",
+                   c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
                    c.scratch_floats * static_cast<int64_t>(sizeof(float)));
 }
 

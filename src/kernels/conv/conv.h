@@ -17,9 +17,10 @@
 
 namespace mica {
 
-// Floats from one image, depth, row or pixel to the next; channels are adjacent.
+// Floats from one image, depth, row, pixel or channel to the next. Channels are adjacent, but for one case: kImplicit
+// reads an input of few channels whose pixels are adjacent (`reads_planes`).
 struct ConvView {
-  int64_t image = 0, depth = 0, row = 0, pixel = 0;
+  int64_t image = 0, depth = 0, row = 0, pixel = 0, channel = 1;
 };
 
 // Axes are depth, height, width.
@@ -32,6 +33,10 @@ struct ConvProblem {
   bool has_residual = false;
   bool residual_in_place = false;  // the residual is y itself: only kPointwise and kImplicit read it before they write
 };
+
+// Whether kImplicit reads the problem's input, whose channels are not adjacent, as it is.
+bool reads_planes(const ConvProblem& problem);
+inline constexpr int kMostPlaneRows = 28;  // pixels of a tile of such an input, on any instruction set
 
 // A view without gaps whose pixels are `pixel` floats apart.
 ConvView dense_view(const int64_t (&extent)[3], int64_t pixel);
@@ -67,7 +72,9 @@ struct ConvChoice {
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
   // each pixel.
-  bool by_rows = false;
+  // With `planes`, the input's channels are not adjacent; tile_block then counts output lines, and segment_k is the
+  // width of what lies under a tile.
+  bool by_rows = false, planes = false;
   int tile_rows = 1;
   int64_t segments = 1, segment_k = 1, block_segments = 1;
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task

@@ -2,6 +2,7 @@
 
 #include "kernels/conv/depthwise.inl"
 #include "kernels/conv/implicit.inl"
+#include "kernels/conv/planes.inl"
 #include "kernels/conv/winograd.inl"
 #include "kernels/conv/winograd_weights.inl"
 
@@ -33,7 +34,12 @@ void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scra
       case ConvAlgorithm::kWinograd4:
       case ConvAlgorithm::kWinograd6:
       case ConvAlgorithm::kWinograd8: run_winograd_task(args, task, scratch); break;
-      default: run_implicit_task(args, implicit_task(args, task), scratch); break;
+      default:
+        if (args.choice.planes)
+          run_plane_task(args, task, scratch);
+        else
+          run_implicit_task(args, implicit_task(args, task), scratch);
+        break;
     }
 }
 

@@ -52,6 +52,34 @@ TEST_P(Conv, ImplicitShapes) {
             }
 }
 
+// An input of planes gives the bits of the one whose channels are adjacent, with every epilogue.
+TEST_P(Conv, PlanesGiveTheSameBits) {
+  for (int64_t size : {5, 37, 70})
+    for (int64_t in : {2, 3, 8})
+      for (int64_t out : {3, 16, 24, 40})
+        for (int64_t kernel : {1, 3, 7})
+          for (int64_t stride : {1, 2, 4}) {
+            if (kernel > size) continue;
+            ConvCase c = make(size, in, out, kernel, stride, kernel == 3 && stride == 1 ? 2 : 1, kernel / 2);
+            c.finish(0, in == 3 ? 5 : 0);
+            c.epilogue.bias = c.bias.data();
+            if (out == 24) c.epilogue.residual = c.residual.data();
+            c.epilogue.residual_last = in == 2;
+            if (in == 8) c.epilogue.activation = Activation::kTanh;
+            if (in == 3) c.epilogue = {.bias = c.bias.data(), .activation = Activation::kClip, .a = -0.25f, .b = 2.0f};
+            SCOPED_TRACE(testing::Message()
+                         << size << " c=" << in << " n=" << out << " k=" << kernel << " s=" << stride);
+            c.run(GetParam(), ConvAlgorithm::kImplicit);
+            const std::vector<float> want = c.y;
+            c.y.assign(c.y.size(), ConvCase::kUntouched);
+            c.to_planes(3);
+            ASSERT_TRUE(reads_planes(c.p));
+            c.run(GetParam(), ConvAlgorithm::kImplicit, {.threads = 3}, 1);
+            ASSERT_EQ(c.y, want);
+            ASSERT_NO_FATAL_FAILURE(c.check());
+          }
+}
+
 TEST_P(Conv, PointwiseIsAProduct) {
   for (int64_t in : {1, 17, 64})
     for (int64_t out : {1, 16, 40}) {

@@ -47,6 +47,26 @@ struct ConvCase {
     y.assign(p.images * p.out_view.image, kUntouched);
   }
 
+  // The same input with adjacent pixels: a plane for each channel, `gap` floats behind each row and plane.
+  void to_planes(int64_t gap) {
+    const ConvView from = p.in_view;
+    ConvView to{.pixel = 1};
+    to.row = p.in[2] + gap;
+    to.depth = p.in[1] * to.row;
+    to.channel = p.in[0] * to.depth + gap;
+    to.image = p.in_channels * to.channel + gap;
+    std::vector<float> planes(p.images * to.image, std::numeric_limits<float>::quiet_NaN());
+    for (int64_t i = 0; i < p.images; ++i)
+      for (int64_t z = 0; z < p.in[0]; ++z)
+        for (int64_t yy = 0; yy < p.in[1]; ++yy)
+          for (int64_t xx = 0; xx < p.in[2]; ++xx)
+            for (int64_t c = 0; c < p.in_channels; ++c)
+              planes[i * to.image + z * to.depth + yy * to.row + xx + c * to.channel] =
+                  x[i * from.image + z * from.depth + yy * from.row + xx * from.pixel + c];
+    x = planes;
+    p.in_view = to;
+  }
+
   void run(Isa isa, ConvAlgorithm algorithm, const GemmLimits& limits = {}, int64_t chunk = 1 << 30) {
     p.has_residual = epilogue.residual != nullptr;
     ASSERT_TRUE(conv_fits(p, algorithm));
@@ -82,7 +102,7 @@ struct ConvCase {
           const float* pixel =
               x.data() + o[0] * p.in_view.image + z * p.in_view.depth + yy * p.in_view.row + xx * p.in_view.pixel;
           for (int64_t c = 0; c < channels; ++c) {
-            const double a = pixel[group * channels + c];
+            const double a = pixel[(group * channels + c) * p.in_view.channel];
             const double w = weights[(((n * channels + c) * p.kernel[0] + kz) * p.kernel[1] + ky) * p.kernel[2] + kx];
             sum += a * w;
             size += std::fabs(a * w);

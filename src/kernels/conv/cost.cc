@@ -63,6 +63,19 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
   return static_cast<double>(p.groups) * (overlapped(product, weights, limits) + gather);
 }
 
+// Nothing is gathered but what lies under the tiles at the edges.
+double plane_cycles(const ConvProblem& p, Isa isa) {
+  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, m = out_pixels(p);
+  const double edges = static_cast<double>(p.images * p.out[0] * p.out[1] * p.kernel[0] * p.kernel[1] * p.in_channels);
+  return product_cycles(isa, m, panel_count(p.out_channels), depth) + edges * 2 * kSegmentCycles;
+}
+
+// Turning an input of planes, for the algorithms that want adjacent channels.
+double turn_cycles(const ConvProblem& p) {
+  const int64_t elements = p.images * p.in_channels * p.in[0] * p.in[1] * p.in[2];
+  return p.in_view.channel == 1 ? 0 : static_cast<double>(elements) * 8 / kCopyBytes;
+}
+
 double depthwise_cycles(const ConvProblem& p, Isa isa) {
   const double vectors = static_cast<double>(up(p.out_channels, static_cast<int64_t>(lanes_of(isa).lanes)));
   const double taps = static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]);
@@ -130,7 +143,8 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
                               static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);
     else
-      one.cycles = implicit_cycles(p, isa, limits);
+      one.cycles = reads_planes(p) ? plane_cycles(p, isa) : implicit_cycles(p, isa, limits);
+    if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p);
   }
   return c;
 }

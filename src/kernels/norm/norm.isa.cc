@@ -5,29 +5,30 @@
 namespace mica::MICA_ISA {
 namespace {
 
-// Sum of (x - shift)^2, blocked as reduce_run is.
-float sum_of_squares(const float* x, int64_t n, float shift) {
-  constexpr ReduceFunction kSum = ReduceFunction::kSum;
-  Tree<kSum, kSumParts> tree;
+// Sum of (x - shift)^2 of n <= kSumBlock elements.
+MICA_INLINE Sums block_squares(const float* x, int64_t n, float shift) {
   const F32 s = set1(shift);
-  constexpr int64_t kBlock = kBlockVectors * kSumLanes;
-  const auto square = [&](F32 sum, int64_t at, int width) {
+  const auto square = [&](F32 sum, int64_t at, int width) __attribute__((always_inline)) {
     F32 u = sub(load_some(x + at, width), s);
     if (width < kLanes) u = select(first_lanes(width), u, zero());
     return fma(u, u, sum);
   };
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t end = least(n, i + kBlock);
-    Sums a = neutral_sums<kSum>(), b = a;
-    int64_t k = i;
-    for (; k + 2 * kSumLanes <= end; k += 2 * kSumLanes) {
-      add_elements(a, k, end, square);
-      add_elements(b, k + kSumLanes, end, square);
-    }
-    for (; k < end; k += kSumLanes) add_elements(a, k, end, square);
-    tree.push(combined<kSum>(a, b));
+  Sums a = neutral_sums<ReduceFunction::kSum>(), b = a;
+  int64_t k = 0;
+  for (; k + 2 * kSumLanes <= n; k += 2 * kSumLanes) {
+    add_elements(a, k, n, square);
+    add_elements(b, k + kSumLanes, n, square);
   }
-  return n > 0 ? over_lanes<kSum>(tree.result()) : 0.0f;
+  for (; k < n; k += kSumLanes) add_elements(a, k, n, square);
+  return combined<ReduceFunction::kSum>(a, b);
+}
+
+// The same for any n, blocked as reduce_run is.
+float sum_of_squares(const float* x, int64_t n, float shift) {
+  if (n <= kSumBlock) return n > 0 ? over_lanes<ReduceFunction::kSum>(block_squares(x, n, shift)) : 0.0f;
+  Tree<ReduceFunction::kSum, kSumParts> tree;
+  for (int64_t i = 0; i < n; i += kSumBlock) tree.push(block_squares(x + i, least(kSumBlock, n - i), shift));
+  return over_lanes<ReduceFunction::kSum>(tree.result());
 }
 
 void scale_elements(const float* x, float* y, int64_t n, float mean, float factor, const float* scale,
@@ -75,10 +76,41 @@ void norm_row(const NormArgs& args, const NormOperands& at, int64_t row) {
   }
 }
 
+// kLanes short rows from `row` on, to the bits of norm_row: their means and deviations are the lanes of vectors.
+void norm_rows(const NormArgs& args, const NormOperands& at, int64_t row) {
+  const auto place = [&](int64_t r, int64_t batch, int64_t group) {
+    return (row + r) / args.groups * batch + (row + r) % args.groups * group;
+  };
+  const F32 total = set1(static_cast<float>(args.n));
+  Sums sums[kLanes];
+  float mean[kLanes] = {}, factor[kLanes];
+  if (args.center) {
+    for (int r = 0; r < kLanes; ++r)
+      sums[r] = block_sums<ReduceFunction::kSum>(at.x + place(r, args.in_batch, args.in_group), args.n, 1);
+    store(mean, div(add(zero(), over_lanes_of_rows(sums)), total));  // as norm_row: -0 becomes 0
+  }
+  for (int r = 0; r < kLanes; ++r)
+    sums[r] = block_squares(at.x + place(r, args.in_batch, args.in_group), args.n, mean[r]);
+  const F32 variance = div(over_lanes_of_rows(sums), total);
+  store(factor, div(set1(1.0f), sqrt(add(variance, set1(args.epsilon)))));
+  if (at.mean) store(at.mean + row, load(mean));
+  if (at.deviation) store(at.deviation + row, load(factor));
+  for (int r = 0; r < kLanes; ++r)
+    scale_elements(at.x + place(r, args.in_batch, args.in_group), at.y + place(r, args.out_batch, args.out_group),
+                   args.n, mean[r], factor[r], at.scale, at.bias);
+}
+
 void norm(const NormArgs& args, const NormOperands& operands, int64_t begin, int64_t end) {
-  for (int64_t task = begin; task < end; ++task)
-    for (int64_t row = task * args.row_block; row < least(args.rows, (task + 1) * args.row_block); ++row)
-      norm_row(args, operands, row);
+  // Beyond, the way through two vectors is a small part of a row.
+  constexpr int64_t kShort = 256;
+  const bool is_short = args.per_element && args.runs == 1 && args.n > 0 && args.n <= kShort && kShort <= kSumBlock;
+  for (int64_t task = begin; task < end; ++task) {
+    int64_t row = task * args.row_block;
+    const int64_t last = least(args.rows, row + args.row_block);
+    if (is_short)
+      for (; row + kLanes <= last; row += kLanes) norm_rows(args, operands, row);
+    for (; row < last; ++row) norm_row(args, operands, row);
+  }
 }
 
 // base^-beta for positive numbers; 3/4 by square roots, which are exact to half a unit each.

@@ -112,37 +112,64 @@ struct Tree {
 // Vectors of kSumLanes per block: so many additions deep is the error before the tree.
 inline constexpr int64_t kBlockVectors = 32;
 
+inline constexpr int64_t kSumBlock = kBlockVectors * kSumLanes;
+
+// A block of n <= kSumBlock elements, `stride` floats apart.
+template <ReduceFunction kF>
+MICA_INLINE Sums block_sums(const float* x, int64_t n, int64_t stride) {
+  Sums a = neutral_sums<kF>(), b = a, c = a, d = a;
+  int64_t k = 0;
+  const auto take = [&](Sums& sums, int64_t at) {
+    MICA_UNROLL for (int p = 0; p < kSumParts; ++p) {
+      const float* from = x + (at + p * kLanes) * stride;
+      sums.part[p] = with_element<kF>(sums.part[p], stride == 1 ? load(from) : load_strided(from, stride));
+    }
+  };
+  for (; k + 4 * kSumLanes <= n; k += 4 * kSumLanes) {
+    take(a, k);
+    take(b, k + kSumLanes);
+    take(c, k + 2 * kSumLanes);
+    take(d, k + 3 * kSumLanes);
+  }
+  for (; k + kSumLanes <= n; k += kSumLanes) take(a, k);
+  for (int p = 0; k < n; ++p, k += kLanes) {
+    const int width = static_cast<int>(least(kLanes, n - k));
+    F32 rest = neutral<kF>();
+    if (stride == 1) {
+      rest = select(first_lanes(width), load_some(x + k, width), rest);
+    } else {
+      float lane[kLanes];
+      store(lane, rest);
+      for (int r = 0; r < width; ++r) lane[r] = x[(k + r) * stride];
+      rest = load(lane);
+    }
+    b.part[p] = with_element<kF>(b.part[p], rest);
+  }
+  return combined<kF>(combined<kF>(a, b), combined<kF>(c, d));
+}
+
 // n elements `stride` floats apart.
 template <ReduceFunction kF>
 float reduce_run(const float* x, int64_t n, int64_t stride) {
+  if (n <= kSumBlock) return over_lanes<kF>(n > 0 ? block_sums<kF>(x, n, stride) : neutral_sums<kF>());
   Tree<kF, kSumParts> tree;
-  constexpr int64_t kBlock = kBlockVectors * kSumLanes;
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t end = least(n, i + kBlock);
-    Sums a = neutral_sums<kF>(), b = a, c = a, d = a;
-    int64_t k = i;
-    const auto take = [&](Sums& sums, int64_t at) {
-      MICA_UNROLL for (int p = 0; p < kSumParts; ++p) {
-        const float* from = x + (at + p * kLanes) * stride;
-        sums.part[p] = with_element<kF>(sums.part[p], stride == 1 ? load(from) : load_strided(from, stride));
-      }
-    };
-    for (; k + 4 * kSumLanes <= end; k += 4 * kSumLanes) {
-      take(a, k);
-      take(b, k + kSumLanes);
-      take(c, k + 2 * kSumLanes);
-      take(d, k + 3 * kSumLanes);
-    }
-    for (; k + kSumLanes <= end; k += kSumLanes) take(a, k);
-    for (int p = 0; k < end; ++p) {
-      float lane[kLanes];
-      store(lane, neutral<kF>());
-      for (int r = 0; r < kLanes && k < end; ++r, ++k) lane[r] = x[k * stride];
-      b.part[p] = with_element<kF>(b.part[p], load(lane));
-    }
-    tree.push(combined<kF>(combined<kF>(a, b), combined<kF>(c, d)));
+  for (int64_t i = 0; i < n; i += kSumBlock) tree.push(block_sums<kF>(x + i * stride, least(kSumBlock, n - i), stride));
+  return over_lanes<kF>(tree.result());
+}
+
+// Lane r of the result is over_lanes<kSum>(rows[r]), to the bit: halves meet, of all rows at once.
+MICA_INLINE F32 over_lanes_of_rows(const Sums (&rows)[kLanes]) {
+  F32 lane[kLanes];
+  MICA_UNROLL for (int r = 0; r < kLanes; ++r) {
+    Sums s = rows[r];
+    MICA_UNROLL for (int half = kSumParts / 2; half > 0; half /= 2) MICA_UNROLL for (int p = 0; p < half; ++p)
+        s.part[p] = add(s.part[p], s.part[p + half]);
+    lane[r] = s.part[0];
   }
-  return n > 0 ? over_lanes<kF>(tree.result()) : over_lanes<kF>(neutral<kF>());
+  transpose(lane);
+  MICA_UNROLL for (int half = kLanes / 2; half > 0; half /= 2) MICA_UNROLL for (int i = 0; i < half; ++i) lane[i] =
+      add(lane[i], lane[i + half]);
+  return lane[0];
 }
 
 // Adds f(i, width), of elements i to i + width - 1, to the lanes in which they stand: kSumLanes elements from k, or

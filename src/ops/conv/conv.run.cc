@@ -84,11 +84,19 @@ bool is_vector(const TensorView& v) {
   return v.rank == 1 && (v.dim(0) <= 1 || v.stride(0) == static_cast<int64_t>(sizeof(float)));
 }
 
+// How the kernels would see the input as it lies: planes where they can read these, else dense.
+ConvView input_as_it_lies(const ConvProblem& problem, const TensorView& x) {
+  ConvProblem p = problem;
+  ImageView in;
+  if (image_view(x, in)) p.in_view = conv::view_of(in);
+  return reads_planes(p) ? p.in_view : dense_view(p.in, p.in_channels);
+}
+
 // The algorithm for all rows of all images, as dense tensors; kAuto when the problem is none for the kernels.
 ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) {
   ConvProblem p;
   if (!conv::kernel_problem(sizes, p)) return ConvAlgorithm::kAuto;
-  p.in_view = dense_view(p.in, p.in_channels);
+  p.in_view = input_as_it_lies(p, scope.input(0).view);
   p.out_view = dense_view(p.out, p.out_channels);
   return algorithm_of(scope, p);
 }
@@ -122,6 +130,22 @@ void cut_band(const BindScope& scope, ConvProblem& p) {
   p.pad[axis] = scope.band->pad;
 }
 
+// Chooses the algorithm, and has the input turned where that wants it; kAuto when its strides allow neither.
+Result<ConvAlgorithm> take_input(BindScope& scope, const conv::Sizes& sizes, conv::ConvStep& step) {
+  ConvProblem& p = step.args.problem;
+  const TensorView& x = scope.input(0).view;
+  const auto choose = [&] {
+    return scope.band ? band_algorithm(whole_algorithm(scope, sizes), p) : algorithm_of(scope, p);
+  };
+  p.in_view = input_as_it_lies(p, x);
+  if (p.in_view.channel != 1 && choose() == ConvAlgorithm::kImplicit) return ConvAlgorithm::kImplicit;
+  MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x));
+  if (from.operand < 0) return ConvAlgorithm::kAuto;
+  p.in_view = conv::view_of(from.view);
+  step.operands.x = from.operand;
+  return choose();
+}
+
 Result<bool> bind(BindScope& scope) {
   const BoundOperand &x = scope.input(0), &w = scope.input(1);
   if (x.view.dtype != DType::kF32 || !w.view.contiguous() || (has_bias(scope) && !is_vector(scope.input(2).view)))
@@ -137,18 +161,14 @@ Result<bool> bind(BindScope& scope) {
   const int y = static_cast<int>(scope.inputs.size());
   MICA_TRY(const ImageOperand to, write_channels_last(scope, y, scope.output(0).view));
   if (to.operand < 0) return false;
-  MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x.view));
-  if (from.operand < 0) return false;
-  p.in_view = conv::view_of(from.view);
   p.out_view = conv::view_of(to.view);
-  step->operands.x = from.operand;
   step->operands.y = to.operand;
   MICA_TRY_STATUS(take_epilogue(scope, *step, to.operand == y));
   step->isa = scope.machine->isa;
   step->limits = limits_of(*scope.machine);
   step->force = conv_force(scope.machine->force.view());
-  const ConvAlgorithm algorithm =
-      scope.band ? band_algorithm(whole_algorithm(scope, sizes), p) : algorithm_of(scope, p);
+  MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, sizes, *step));
+  if (algorithm == ConvAlgorithm::kAuto) return false;
   step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
   step->kernels = &conv_kernels(step->isa);
   MICA_TRY_STATUS(pack_weights(scope, *step));

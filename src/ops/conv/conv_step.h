@@ -55,7 +55,9 @@ inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char>
   return true;
 }
 
-inline ConvView view_of(const ImageView& v) { return {v.image, v.depth, v.row, v.pixel}; }
+inline ConvView view_of(const ImageView& v) {
+  return {v.image, v.depth, v.row, v.pixel, v.channels_last() ? 1 : v.channel};
+}
 
 inline std::string_view step_name(ConvAlgorithm algorithm) {
   switch (algorithm) {
