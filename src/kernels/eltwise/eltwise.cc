@@ -57,6 +57,30 @@ bool continues(ChainArgs& args, int outer, int inner) {
   return all;
 }
 
+// A short row of adjacent elements that others repeat (a number for each channel) makes one long row with its outer
+// loop: such an operand gets a period. Returns the period, or 1.
+int64_t repeat_rows(ChainArgs& args) {
+  if (args.loops < 2) return 1;
+  const int outer = args.loops - 2, inner = args.loops - 1;
+  const int64_t row = args.dims[inner];
+  if (row > kChainTile / 4) return 1;
+  int periods = 0;
+  const auto is_row = [&](const ChainOperand& o) { return o.strides[outer] == o.strides[inner] * row; };
+  for (int s = 0; s < args.count; ++s) {
+    const ChainOperand& o = args.steps[s].operand;
+    if (is_row(o)) continue;
+    if (o.strides[outer] != 0 || o.strides[inner] != 1) return 1;
+    ++periods;
+  }
+  if (!is_row(args.in) || !is_row(args.out) || periods == 0 || periods > kMaxChainPeriods) return 1;
+  for (int s = 0; s < args.count; ++s)
+    if (!is_row(args.steps[s].operand)) args.steps[s].operand.period = row;
+  args.dims[outer] *= row;
+  for_each_operand(args, [&](ChainOperand& o) { o.strides[outer] = o.strides[inner]; });
+  --args.loops;
+  return row;
+}
+
 }  // namespace
 
 void prepare_chain(ChainArgs& args) {
@@ -88,8 +112,9 @@ void prepare_chain(ChainArgs& args) {
     args.dims[0] = 1;
     for_each_operand(args, [](ChainOperand& o) { o.strides[0] = 1; });
   }
+  const int64_t period = repeat_rows(args);
   // A row of a few elements costs more than strides do: the next loop that is long goes inside then, or the longest.
-  if (args.dims[args.loops - 1] < kShortRow) {
+  if (period == 1 && args.dims[args.loops - 1] < kShortRow) {
     int best = args.loops - 1;
     for (int i = args.loops - 1; i >= 0 && args.dims[best] < kLongRow; --i)
       if (args.dims[i] > args.dims[best]) best = i;
@@ -99,7 +124,7 @@ void prepare_chain(ChainArgs& args) {
   for (int i = 0; i + 1 < args.loops; ++i) rows *= args.dims[i];
   const int64_t inner = args.dims[args.loops - 1];
   if (empty || rows == 0 || inner == 0) return;
-  args.chunk = inner < kTaskElements ? inner : kTaskElements;
+  args.chunk = inner < kTaskElements ? inner : kTaskElements / period * period;
   args.chunks = (inner + args.chunk - 1) / args.chunk;
   args.row_block = args.chunks > 1 ? 1 : kTaskElements / inner;
   args.tasks = (rows + args.row_block - 1) / args.row_block * args.chunks;

@@ -14,6 +14,7 @@ namespace mica {
 
 inline constexpr int kMaxChainSteps = 16;
 inline constexpr int kMaxChainLoops = 10;
+inline constexpr int kMaxChainPeriods = 2;  // operands with a period
 inline constexpr int64_t kChainTile = 1024;  // floats: with an operand beside it a quarter of a first-level cache
 
 enum class ChainType : uint8_t { kF32, kF16, kBf16 };
@@ -22,6 +23,7 @@ struct ChainOperand {
   int16_t slot = 0;  // index into the kernel's operands
   ChainType type = ChainType::kF32;
   int64_t strides[kMaxChainLoops] = {};
+  int64_t period = 0;  // not 0: so many adjacent elements again and again along the inner loop
 };
 
 struct ChainStep {

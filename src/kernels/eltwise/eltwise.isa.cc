@@ -64,6 +64,8 @@ struct Cursor {
   const void* data;
   int64_t stride;
   ChainType type;
+  int64_t period = 0;
+  const float* repeated = nullptr;  // a tile of periods, where there is one
 };
 
 const void* offset_of(const void* data, ChainType type, int64_t elements) {
@@ -129,7 +131,7 @@ void apply_step(const ChainStep& step, const Cursor& operand, int64_t i, const f
     const float one = number_at(operand, 0);
     return step.swapped ? forms[2](&one, value, to, n) : forms[1](value, &one, to, n);
   }
-  const float* other = gathered(operand, i, n, tile);
+  const float* other = operand.repeated ? operand.repeated : gathered(operand, i, n, tile);
   if (step.swapped)
     forms[0](other, value, to, n);
   else
@@ -141,12 +143,31 @@ struct Row {
   void* out;
 };
 
-void run_row(const ChainArgs& args, const Row& row, int64_t begin, int64_t end) {
-  alignas(64) float tile[kChainTile];
+// A tile of whole periods, from the cursor's first element on; returns its length.
+int64_t repeat(const Cursor& c, int64_t most, float* tile) {
+  const float* from = gathered(c, 0, c.period, tile);
+  int64_t n = 0;
+  for (; n + c.period <= least(kChainTile, most); n += c.period)
+    for (int64_t k = from == tile && n == 0 ? c.period : 0; k < c.period; k += kLanes) {
+      const int left = static_cast<int>(least(kLanes, c.period - k));
+      store_partial(tile + n + k, load_partial(from + k, left), left);
+    }
+  return n;
+}
+
+// `begin` is at the start of a period.
+void run_row(const ChainArgs& args, Row& row, int64_t begin, int64_t end) {
+  alignas(64) float tile[kChainTile], periods[kMaxChainPeriods][kChainTile];
+  int64_t length = kChainTile;
+  for (int s = 0, p = 0; s < args.count; ++s) {
+    if (args.steps[s].operand.period == 0) continue;
+    length = repeat(row.operands[s], end - begin, periods[p]);
+    row.operands[s].repeated = periods[p++];
+  }
   const int64_t out_stride = args.out.strides[args.loops - 1];
   const bool direct = args.out.type == ChainType::kF32 && out_stride == 1;
-  for (int64_t i = begin; i < end; i += kChainTile) {
-    const int64_t n = least(kChainTile, end - i);
+  for (int64_t i = begin; i < end; i += length) {
+    const int64_t n = least(length, end - i);
     auto* out = static_cast<char*>(row.out) + i * out_stride * (args.out.type == ChainType::kF32 ? 4 : 2);
     const float* value = gathered(row.in, i, n, tile);
     for (int s = 0; s < args.count; ++s) {
@@ -164,7 +185,8 @@ void run_row(const ChainArgs& args, const Row& row, int64_t begin, int64_t end) 
 Cursor cursor_of(const ChainArgs& args, const ChainOperand& operand, void* const* operands, const int64_t* index) {
   int64_t offset = 0;
   for (int i = 0; i + 1 < args.loops; ++i) offset += index[i] * operand.strides[i];
-  return {offset_of(operands[operand.slot], operand.type, offset), operand.strides[args.loops - 1], operand.type};
+  return {offset_of(operands[operand.slot], operand.type, offset), operand.strides[args.loops - 1], operand.type,
+          operand.period};
 }
 
 void run(const ChainArgs& args, void* const* operands, int64_t begin, int64_t end) {
