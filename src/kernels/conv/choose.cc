@@ -118,8 +118,8 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 
 bool reads_planes(const ConvProblem& p) {
   constexpr int64_t kMostChannels = 8, kMostSteps = 1024;  // offsets of all steps stay in the first-level cache
-  return p.in_view.channel != 1 && p.in_view.pixel == 1 && p.groups == 1 && p.in_channels <= kMostChannels &&
-         taps_of(p) * p.in_channels <= kMostSteps && !p.residual_in_place;
+  return (p.in_view.channel != 1 || p.in_channels == 1) && p.in_view.pixel == 1 && p.groups == 1 &&
+         p.in_channels <= kMostChannels && taps_of(p) * p.in_channels <= kMostSteps && !p.residual_in_place;
 }
 
 bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
@@ -153,7 +153,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_depthwise(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, limits, c);
-  } else if (p.in_view.channel != 1) {
+  } else if (reads_planes(p)) {
     choose_planes(p, limits, c);
   } else {
     choose_implicit(p, limits, c);

@@ -34,7 +34,7 @@ struct ConvProblem {
   bool residual_in_place = false;  // the residual is y itself: only kPointwise and kImplicit read it before they write
 };
 
-// Whether kImplicit reads the problem's input, whose channels are not adjacent, as it is.
+// Whether kImplicit reads the input as planes: its pixels are adjacent, its channels are not, or there is one.
 bool reads_planes(const ConvProblem& problem);
 inline constexpr int kMostPlaneRows = 28;  // pixels of a tile of such an input, on any instruction set
 
