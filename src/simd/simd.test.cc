@@ -40,6 +40,8 @@ float from_bits(uint32_t x) { return std::bit_cast<float>(x); }
 float truth(bool x) { return x ? 1.0f : 0.0f; }
 float wrap(uint32_t x) { return from_bits(x); }
 
+double power_of_two(float n) { return std::exp2(static_cast<double>(std::nearbyint(n))); }
+
 using Scalar = std::function<float(float, float, float)>;
 
 std::map<std::string, Scalar> references(bool fused) {
@@ -54,10 +56,7 @@ std::map<std::string, Scalar> references(bool fused) {
       {"fms", [=](float a, float b, float c) { return muladd(a, b, -c); }},
       {"fnma", [=](float a, float b, float c) { return muladd(-a, b, c); }},
       {"sqrt", [](float a, float, float) { return std::sqrt(a); }},
-      {"scale_by_power",
-       [](float a, float b, float) {
-         return static_cast<float>(a * std::exp2(static_cast<double>(std::nearbyint(b))));
-       }},
+      {"scale_by_power", [](float a, float b, float) { return static_cast<float>(a * power_of_two(b)); }},
       {"abs", [](float a, float, float) { return std::fabs(a); }},
       {"neg", [](float a, float, float) { return -a; }},
       {"min_fast", [](float a, float b, float) { return std::isnan(b) ? kNan : std::min(a, b); }},
@@ -126,7 +125,7 @@ bool same(float got, float want, bool bitwise) {
 bool unspecified(const std::string& name, float a, float b) {
   if (name == "to_i32" || name == "to_i32_trunc") return !(std::fabs(a) < 2147483000.0f);
   if (name == "scale_by_power") {
-    const double result = std::fabs(a * std::exp2(static_cast<double>(std::nearbyint(b))));
+    const double result = std::fabs(a * power_of_two(b));
     return !(std::fabs(b) <= 250 || std::isnan(a)) || (result > 0 && result < 0x1p-126) ||
            (a != 0 && std::fabs(a) < 0x1p-126f);
   }

@@ -88,10 +88,9 @@ TEST_P(Binary, Broadcasts) {
   struct Pair {
     std::vector<int64_t> x, y;
   };
-  for (const Pair& p :
-       {Pair{{5, 7}, {5, 7}}, Pair{{2, 3, 4, 5}, {}}, Pair{{2, 3, 4, 5}, {5}}, Pair{{2, 3, 4, 5}, {3, 1, 1}},
-        Pair{{4, 1, 5}, {3, 1}}, Pair{{1}, {0}}, Pair{{2, 600}, {2, 1}}, Pair{{3, 4, 33}, {1, 4, 1}},
-        Pair{{700, 24}, {24}}, Pair{{2, 9, 257}, {257}}}) {
+  for (const Pair& p : {Pair{{5, 7}, {5, 7}}, Pair{{2, 3, 4, 5}, {}}, Pair{{2, 3, 4, 5}, {5}},
+                        Pair{{2, 3, 4, 5}, {3, 1, 1}}, Pair{{4, 1, 5}, {3, 1}}, Pair{{1}, {0}}, Pair{{2, 600}, {2, 1}},
+                        Pair{{3, 4, 33}, {1, 4, 1}}, Pair{{700, 24}, {24}}, Pair{{2, 9, 257}, {257}}}) {
     if (op == "prelu" && p.x.size() < 2) continue;
     if (op == "prelu" && p.x[1] == 1) continue;
     check({.op = op,
