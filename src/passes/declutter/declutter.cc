@@ -111,9 +111,22 @@ std::vector<RuleInfo> all_rules() {
   return list;
 }
 
+namespace {
+
+// Weights may pass through several operators; a small model makes no large work of it.
+int64_t constant_bytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Value& value : graph.value_pool)
+    if (value.constant) bytes += row_bytes(value.type.dtype, value.constant->view.count());
+  return bytes;
+}
+
+}  // namespace
+
 RuleCounts declutter(Graph& graph, const DeclutterOptions& options) {
   Counter counter;
   FoldBudget left = options.fold;
+  left.total += left.passes * std::min(constant_bytes(graph), int64_t{1} << 40);
   DeclutterOptions counted = options;
   counted.fold_left = &left;
   check(graph, "import", counted);

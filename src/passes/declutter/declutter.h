@@ -12,8 +12,9 @@ namespace mica {
 // hundred million operations in a second.
 struct FoldBudget {
   int64_t bytes = int64_t{256} << 20;  // beyond the constants that nothing reads any more
-  int64_t total = int64_t{4} << 30;    // of all results
-  int64_t flops = int64_t{1} << 30;    // of what has more arithmetic than results
+  int64_t total = int64_t{256} << 20;  // of all results, and as much again as `passes` times the model's own constants
+  int64_t passes = 8;
+  int64_t flops = int64_t{1} << 30;  // of what has more arithmetic than results
 };
 
 struct DeclutterOptions {

@@ -34,8 +34,8 @@ TEST(FoldBudget, BytesAreCountedOverAllNodes) {
   EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = kGrowth}), 2u);
   EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = kGrowth - 17}), 3u);
   EXPECT_EQ(nodes_left(kTwoTiles, {.bytes = 0}), 4u);
-  EXPECT_EQ(nodes_left(kTwoTiles, {.total = 2 * 64 * 64 * 4}), 2u);
-  EXPECT_EQ(nodes_left(kTwoTiles, {.total = 2 * 64 * 64 * 4 - 1}), 3u);
+  EXPECT_EQ(nodes_left(kTwoTiles, {.total = 2 * 64 * 64 * 4, .passes = 0}), 2u);
+  EXPECT_EQ(nodes_left(kTwoTiles, {.total = 2 * 64 * 64 * 4 - 1, .passes = 0}), 3u);
 }
 
 // A result that takes its operand's place costs nothing, however large: weights that are brought into another form.
