@@ -97,6 +97,9 @@ struct PassFetch {
         const int64_t end = (tiles * sum + all / 2) / all;
         runs[i] = fetch_run(rows * strides[i], end - begin, depth);
         runs[i].near = rows * all <= kNearFloats;
+        // So few that none fetches much beyond the end.
+        const int64_t needed = (rows * strides[i] * runs[i].period + depth * kPanel - 1) / (depth * kPanel);
+        if (needed < runs[i].tiles) runs[i].tiles = needed;
         begin = end;
       }
     }
