@@ -4,6 +4,7 @@
 set(MICA_ISA_FLAGS_portable "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(MICA_ISAS portable sse2 avx2 avx512)
+  set(MICA_ISA_LEVEL_portable -Os)  # every processor of the family has a better set: this one is for tests
   set(MICA_ISA_FLAGS_sse2 -msse2)
   set(MICA_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
   set(MICA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512cd -mfma -mf16c -mavx512vnni
@@ -29,10 +30,14 @@ function(mica_isa_library out name)
   endif()
   if(ARGN)
     foreach(isa IN LISTS MICA_ISAS)
+      set(level ${kernel_level})
+      if(DEFINED MICA_ISA_LEVEL_${isa} AND NOT MICA_SANITIZE)
+        set(level ${MICA_ISA_LEVEL_${isa}})
+      endif()
       add_library(${name}_${isa} OBJECT ${ARGN})
       target_link_libraries(${name}_${isa} PRIVATE mica_runtime_flags)
       target_compile_definitions(${name}_${isa} PRIVATE MICA_ISA=${isa} MICA_ISA_HEADER="simd/${isa}.h")
-      target_compile_options(${name}_${isa} PRIVATE ${MICA_ISA_FLAGS_${isa}} ${kernel_level} -Wno-uninitialized
+      target_compile_options(${name}_${isa} PRIVATE ${MICA_ISA_FLAGS_${isa}} ${level} -Wno-uninitialized
         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
       list(APPEND objects $<TARGET_OBJECTS:${name}_${isa}>)
     endforeach()
@@ -45,7 +50,9 @@ file(GLOB mica_isa_units CONFIGURE_DEPENDS src/kernels/*/*.isa.cc)
 set_source_files_properties(src/kernels/gemm/gemm.isa.cc PROPERTIES
   COMPILE_OPTIONS "-fno-tree-slp-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fno-schedule-insns>")
 mica_isa_library(mica_isa_objects mica_kernels ${mica_isa_units})
+list(GET MICA_ISAS 0 plainest_isa)
 list(TRANSFORM MICA_ISAS PREPEND "X(" OUTPUT_VARIABLE isa_rows)
 list(TRANSFORM isa_rows APPEND ")")
 list(JOIN isa_rows " " isa_rows)
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/mica_isas.inc CONTENT "#define MICA_FOREACH_ISA(X) ${isa_rows}\n")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/mica_isas.inc CONTENT
+  "#define MICA_FOREACH_ISA(X) ${isa_rows}\n#define MICA_PLAINEST_ISA ${plainest_isa}\n")

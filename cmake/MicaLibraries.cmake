@@ -29,8 +29,27 @@ list(FILTER op_runtime_sources EXCLUDE REGEX "\\.(import|lower|grad)\\.cc$")
 
 mica_glob(runtime_sources src/base/*.cc src/types/*.cc src/simd/*.cc src/device/*/*.cc src/kernels/*/*.cc src/plan/*.cc
   src/step/*.cc src/runtime/*.cc src/api/*.cc)
-mica_op_table(op_table op OpDef types/op.h "" ${op_runtime_sources})
-mica_op_table(run_table run RunDef step/run.h ".run" ${op_runtime_sources})
+mica_trimmed(table_sources ${op_runtime_sources})
+mica_op_table(op_table op OpDef types/op.h "" ${table_sources})
+mica_op_table(run_table run RunDef step/run.h ".run" ${table_sources})
+if(MICA_TRIM)
+  set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/src/plan/read.cc APPEND PROPERTY COMPILE_DEFINITIONS MICA_TRIMMED)
+endif()
+
+# Everything around the kernels is built for size: binding, inference, the file and the references that run where no
+# kernel fits. Kernels, what their steps do themselves (.run.cc), and the worker pool (base/threads) are built for
+# speed. Nothing in the runtime unwinds. Sanitizers want both levels and tables as they are.
+if(NOT MICA_SANITIZE)
+  set(small_sources ${runtime_sources} ${op_runtime_sources})
+  # Where texts are cut, -Os leaves the library's check of a position as a call that throws.
+  set(cut_texts base/format base/nearest base/os_posix base/threads types/attr_text types/custom types/dim
+    types/dim_text types/type cpu/cpu_model plan/read)
+  list(JOIN cut_texts "|" cut_texts)
+  list(FILTER small_sources EXCLUDE REGEX "/(kernels/.*|(${cut_texts})\\.cc|[a-z0-9_]+\\.run\\.cc)$")
+  set(no_tables -fno-asynchronous-unwind-tables -fno-unwind-tables)
+  set_property(SOURCE ${runtime_sources} ${op_runtime_sources} APPEND PROPERTY COMPILE_OPTIONS ${no_tables})
+  set_property(SOURCE ${small_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
+endif()
 
 find_package(Threads REQUIRED)
 function(mica_runtime_target name kind)

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "inputs.h"
 #include "table.h"
@@ -18,7 +19,7 @@ struct ConvertFlags {
   ModelFlags model;
   InputFlags input;
   std::string out, format;
-  bool check = true;
+  bool check = true, trim = false;
   double check_seconds = 5;
 };
 
@@ -100,6 +101,32 @@ Checked check_file(const ConvertFlags& flags) {
     made.why = failed.what();
   }
   return made;
+}
+
+// What a runtime for this model alone needs (cmake/MicaTrim.cmake), into `<out>.trim`. Kernels are those of one run;
+// with callbacks that see all values, every stage tells its own.
+void write_trim(const ConvertFlags& flags) {
+  ModelFlags written;
+  written.path = flags.out;
+  written.operators = flags.model.operators;
+  const Context context = written.context();
+  const Model model = written.load(context);
+  std::set<std::string> lines;
+  for (const auto& [name, count] : tools::summarize(model.get()).operators) lines.insert("operator " + name);
+  mica_session_options options = written.session_options();
+  options.stage = [](void* user, const mica_stage_event* event) {
+    if (*event->kernel) static_cast<std::set<std::string>*>(user)->insert(std::string("kernel ") + event->kernel);
+    return 0;
+  };
+  options.stage_user = &lines;
+  options.stage_outputs = 1;
+  Session session = take(model.session(options));
+  const Feed feed = make_feed(model, flags.input);
+  feed.set(session);
+  check(session.run());
+  std::string text = fmt::format("# What {} needs of a runtime: -DMICA_TRIM=<this file>.\n", flags.out);
+  for (const std::string& line : lines) text += line + "\n";
+  write_file(flags.out + ".trim", text);
 }
 
 struct Facts {
@@ -212,6 +239,7 @@ int run(const ConvertFlags& flags) {
   const Context context = flags.model.context();
   check(tools::convert_file(context.get(), flags.model.path, flags.out, options, &facts.report));
   measure(flags, facts);
+  if (flags.trim) write_trim(flags);
   if (flags.check) {
     facts.checked = check_file(flags);
     if (!facts.checked.done) say("note: the check against the reference could not be done: " + facts.checked.why);
@@ -231,6 +259,7 @@ std::function<int()> add_convert(CLI::App& app) {
   app.add_flag("--exact", flags->model.exact, "check with the algorithms that give the same bits everywhere");
   app.add_option("-o,--out", flags->out, "the file to write")->required();
   app.add_flag("--check,!--no-check", flags->check, "run the file and the source on the reference, and compare");
+  app.add_flag("--trim", flags->trim, "write OUT.trim too: what a runtime for this model alone needs (MICA_TRIM)");
   app.add_option("--check-seconds", flags->check_seconds,
                  "time of that run of the reference; what it has made by then is compared; 0: no limit")
       ->check(CLI::NonNegativeNumber);

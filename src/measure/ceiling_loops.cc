@@ -17,7 +17,7 @@ const CeilingLoops& ceiling_loops(Isa isa) {
   if (name_of(isa) == #set) return set::ceiling_loops;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::ceiling_loops;
+  return MICA_PLAINEST_ISA::ceiling_loops;
 }
 
 }  // namespace mica

@@ -210,19 +210,28 @@ class FunctionReader {
     return {};
   }
 
+  static Error no_operator(std::string_view name) {
+#ifdef MICA_TRIMMED
+    return error(Code::kUnsupportedOperator, "operator `{}` is not in this build", name)
+        .hinting("the build was trimmed to other models: add this one's list to MICA_TRIM");
+#else
+    Error unknown = error(Code::kUnsupportedOperator, "this program has no operator `{}`", name);
+    Nearest nearest(name);
+    for (const auto& row : all_op()) nearest.offer(row.name);
+    if (nearest.best().empty()) return unknown;
+    char hint[160];
+    return std::move(unknown).hinting(
+        {hint, format_to(hint, sizeof hint, "the nearest it has is `{}`", nearest.best())});
+#endif
+  }
+
   Result<const OpDef*> operator_of(uint32_t index) {
     MICA_TRY_STATUS(in_.status());
     MICA_CHECK(index < words_.size(), kBadFile, "a stage's operator has the number {}", index);
     Word& word = words_[index];
     if (!word.op) word.op = options_.find ? options_.find(options_.self, word.text) : find_op(word.text);
     if (word.op) return word.op;
-    Nearest nearest(word.text);
-    for (const auto& row : all_op()) nearest.offer(row.name);
-    Error unknown = error(Code::kUnsupportedOperator, "this program has no operator `{}`", word.text.substr(0, 64));
-    if (nearest.best().empty()) return unknown;
-    char hint[160];
-    return std::move(unknown).hinting(
-        {hint, format_to(hint, sizeof hint, "the nearest it has is `{}`", nearest.best())});
+    return no_operator(std::string_view(word.text).substr(0, 64));
   }
 
   static Result<Pointwise> function_of(std::string_view name) {

@@ -127,6 +127,9 @@ def convert(place):
     expect([p.name for p in place.glob("digits.mica*")] == ["digits.mica"], "no temporary file stays")
     expect(mica("run", out, SEVEN).stdout.startswith("7  "), "the recipe and the labels are kept")
     mica("run", out, "--shape", "image=1x1x8x8", code=2)
+    mica("convert", DIGITS, "-o", out, "--trim", "--no-check")
+    needs = (place / f"{out.name}.trim").read_text().splitlines()
+    expect("operator conv" in needs and any(line.startswith("kernel conv_f32_") for line in needs), "what it needs")
     damaged = bytearray(out.read_bytes())
     damaged[100] ^= 0xFF
     (place / "damaged.mica").write_bytes(damaged)

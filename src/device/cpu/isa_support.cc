@@ -58,6 +58,7 @@ Result<Isa> choose_isa(std::string_view forced) {
     MICA_CHECK(supports(isa), kNoDevice, "this processor or this build lacks the instruction set `{}`", forced);
     return isa;
   }
+  MICA_CHECK(!forced.empty(), kNoDevice, "this processor has none of the instruction sets of this build");
   return error(Code::kUsage, "there is no instruction set `{}`", forced)
       .hinting("the names are portable, sse2, avx2, avx512 and neon");
 }

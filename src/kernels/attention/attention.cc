@@ -18,7 +18,7 @@ const AttentionKernels& attention_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::attention_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::attention_kernels;
+  return MICA_PLAINEST_ISA::attention_kernels;
 }
 
 namespace {

@@ -21,7 +21,7 @@ const ConvKernels& conv_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::conv_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::conv_kernels;
+  return MICA_PLAINEST_ISA::conv_kernels;
 }
 
 namespace {

@@ -16,7 +16,7 @@ const EltwiseKernels& eltwise_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::eltwise_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::eltwise_kernels;
+  return MICA_PLAINEST_ISA::eltwise_kernels;
 }
 
 namespace {

@@ -19,7 +19,7 @@ const FourierKernels& fourier_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::fourier_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::fourier_kernels;
+  return MICA_PLAINEST_ISA::fourier_kernels;
 }
 
 bool fourier_factors(int64_t length, FourierPlan& plan) {

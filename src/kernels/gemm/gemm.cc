@@ -17,7 +17,7 @@ const GemmKernels& gemm_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::gemm_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::gemm_kernels;
+  return MICA_PLAINEST_ISA::gemm_kernels;
 }
 
 }  // namespace mica

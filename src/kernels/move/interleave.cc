@@ -19,7 +19,7 @@ const InterleaveKernels& interleave_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::interleave_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::interleave_kernels;
+  return MICA_PLAINEST_ISA::interleave_kernels;
 }
 
 void prepare_interleave(InterleaveArgs& args) {

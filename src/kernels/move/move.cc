@@ -21,7 +21,7 @@ const MoveKernels& move_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::move_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::move_kernels;
+  return MICA_PLAINEST_ISA::move_kernels;
 }
 
 namespace {

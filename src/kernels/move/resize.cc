@@ -19,7 +19,7 @@ const ResampleKernels& resample_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::resample_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::resample_kernels;
+  return MICA_PLAINEST_ISA::resample_kernels;
 }
 
 namespace {

@@ -16,7 +16,7 @@ const NormKernels& norm_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::norm_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::norm_kernels;
+  return MICA_PLAINEST_ISA::norm_kernels;
 }
 
 void prepare_norm(NormArgs& args) {

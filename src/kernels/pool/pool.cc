@@ -18,7 +18,7 @@ const PoolKernels& pool_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::pool_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::pool_kernels;
+  return MICA_PLAINEST_ISA::pool_kernels;
 }
 
 PoolChoice choose_pool(const PoolProblem& p, int threads) {

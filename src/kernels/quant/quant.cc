@@ -17,7 +17,7 @@ const QuantKernels& quant_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::quant_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::quant_kernels;
+  return MICA_PLAINEST_ISA::quant_kernels;
 }
 
 }  // namespace mica

@@ -17,7 +17,7 @@ const RecurrentKernels& recurrent_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::recurrent_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::recurrent_kernels;
+  return MICA_PLAINEST_ISA::recurrent_kernels;
 }
 
 }  // namespace mica

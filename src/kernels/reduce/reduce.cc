@@ -16,7 +16,7 @@ const ReduceKernels& reduce_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::reduce_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::reduce_kernels;
+  return MICA_PLAINEST_ISA::reduce_kernels;
 }
 
 namespace {

@@ -16,7 +16,7 @@ const TypedKernels& typed_kernels(Isa isa) {
   if (name_of(isa) == #set) return set::typed_kernels;
   MICA_FOREACH_ISA(MICA_PICK)
 #undef MICA_PICK
-  return portable::typed_kernels;
+  return MICA_PLAINEST_ISA::typed_kernels;
 }
 
 namespace {
