@@ -182,7 +182,7 @@ TEST(Place, ConversionsAreShared) {
   constant %v: f32[2,2,1,1] = {1, 2, 3, 4}
   %a = conv(%x, %w)
   %b = conv(%x, %v)
-  %y = add(%a, %b)
+  %y = mul(%a, %b)
   output %y "y"
 end
 )";

@@ -78,9 +78,13 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   return p.groups * group_size(p);
 }
 
-void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weights, float* packed) {
+void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weights, float* packed,
+               WinogradWeightsFn transform) {
   if (algorithm == ConvAlgorithm::kDepthwise) return pack_taps(taps_source(p, weights), packed);
-  if (is_winograd(algorithm)) return pack_winograd(p, algorithm, weights, packed);
+  if (is_winograd(algorithm)) {
+    if (!transform) transform = conv_kernels(Isa::kPortable).winograd_weights;
+    return pack_winograd(p, algorithm, weights, packed, transform);
+  }
   for (int64_t g = 0; g < p.groups; ++g) pack_panels(group_source(p, weights, g), packed + g * group_size(p));
 }
 

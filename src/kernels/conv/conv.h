@@ -101,9 +101,14 @@ ConvChoice choose_conv(const ConvProblem& problem, ConvAlgorithm algorithm, Isa 
 // "implicit 56x56x64 -> 56x56x64 k=3x3 ... tasks=8 scratch=32256"; returns the length, writes at most size.
 size_t print(const ConvProblem& problem, const ConvChoice& choice, char* out, size_t size);
 
-// Weights w[out_channels][in_channels / groups][kernel...], dense, into the form that the algorithm reads.
+struct WinogradWeights;  // kernels/conv/winograd.h
+using WinogradWeightsFn = void (*)(const WinogradWeights& weights);
+
+// Weights w[out_channels][in_channels / groups][kernel...], dense, into the form that the algorithm reads. `transform`:
+// an instruction set's, for Winograd's; null: the portable one, with the same bits.
 int64_t packed_conv_size(const ConvProblem& problem, ConvAlgorithm algorithm);
-void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed);
+void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed,
+               WinogradWeightsFn transform = nullptr);
 // Not for Winograd's.
 void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
 
@@ -115,9 +120,6 @@ struct ConvArgs {
   float* y = nullptr;
   GemmEpilogue epilogue;  // residual_stride is taken from problem.residual_view
 };
-
-struct WinogradWeights;  // kernels/conv/winograd.h
-using WinogradWeightsFn = void (*)(const WinogradWeights& weights);
 
 struct ConvKernels {
   // Tasks task_begin to task_end; `scratch` holds choice.scratch_floats.

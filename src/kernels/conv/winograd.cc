@@ -131,7 +131,7 @@ int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
 }
 
 // Channels are gathered one by one: for weights that are not in panels because they are made by each run.
-void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const float* w, float* u) {
+void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const float* w, float* u, WinogradWeightsFn kernel) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const int64_t channels = p.in_channels / p.groups, out = p.out_channels / p.groups, panels = panel_count(out);
   const int taps = plane.taps[0] * plane.taps[1];
@@ -140,7 +140,6 @@ void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const float* w
   one.from = block[0];
   one.tap_step = kPanel;
   one.point_step = panels * channels * kPanel;
-  const WinogradWeightsFn kernel = conv_kernels(Isa::kPortable).winograd_weights;
   for (int64_t g = 0; g < p.groups; ++g)
     for (int64_t panel = 0; panel < panels; ++panel)
       for (int64_t c = 0; c < channels; ++c) {

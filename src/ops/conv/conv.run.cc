@@ -15,7 +15,7 @@ struct Packing {
 
 void pack_constant(const TensorView& plain, void* to, const void* context) {
   const Packing& p = *static_cast<const Packing*>(context);
-  pack_conv(p.problem, p.algorithm, plain.as<const float>(), static_cast<float*>(to));
+  pack_conv(p.problem, p.algorithm, plain.as<const float>(), static_cast<float*>(to), p.winograd);
 }
 
 void transform(const void* panels, void* to, const void* context, int64_t first, int64_t last) {
@@ -26,7 +26,8 @@ void transform(const void* panels, void* to, const void* context, int64_t first,
 
 void pack_at_run(const void* arguments, void* const* operands, const TaskRange&) {
   const Packing& p = *static_cast<const Packing*>(arguments);
-  pack_conv(p.problem, p.algorithm, static_cast<const float*>(operands[p.from]), static_cast<float*>(operands[p.to]));
+  pack_conv(p.problem, p.algorithm, static_cast<const float*>(operands[p.from]), static_cast<float*>(operands[p.to]),
+            p.winograd);
 }
 
 // Packed weights: made ahead when they are constant, else by a step of each run.
