@@ -21,7 +21,8 @@ struct FetchRun {
 inline constexpr int kFetchRuns = 3;
 
 // Spreads `floats` over the steps of k of `tiles` main tiles, at most a line of memory with each; `at` is left to set.
-inline FetchRun fetch_run(int64_t floats, int64_t tiles, int64_t depth) {
+// Always inlined: a copy outside the sets' namespaces could be another set's.
+inline __attribute__((always_inline)) FetchRun fetch_run(int64_t floats, int64_t tiles, int64_t depth) {
   constexpr int64_t kLineFloats = 16;
   if (floats <= 0 || tiles <= 0 || depth <= 0) return {};
   const int64_t period = tiles * depth * kLineFloats / floats;
