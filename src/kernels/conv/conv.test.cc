@@ -302,6 +302,22 @@ TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {
   EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kPortable, {}, {.low_memory = true})));
 }
 
+// The most accurate of what is fast enough: 8 points under 3 taps only when asked for, under 7 taps of one axis
+// unasked.
+TEST(ConvChoice, LargeErrorsAreTakenWhenAskedFor) {
+  ConvCase square = make(56, 32, 32, 3, 1, 1, 1);
+  square.finish();
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kSse2}) {
+    const ConvAlgorithm own = choose_conv_algorithm(square.p, isa, {});
+    EXPECT_NE(own, ConvAlgorithm::kWinograd8);
+    EXPECT_EQ(choose_conv_algorithm(square.p, isa, {}, {conv_force("winograd8")}), ConvAlgorithm::kWinograd8);
+    for (const ConvCandidate& c : conv_candidates(square.p, isa, {}).list) {
+      EXPECT_TRUE(c.algorithm != own || c.modest);
+      EXPECT_TRUE(c.algorithm != ConvAlgorithm::kWinograd8 || (c.allowed && !c.modest));
+    }
+  }
+}
+
 TEST(ConvChoice, PrintsItsCandidates) {
   ConvCase c = make(20, 32, 32, 3, 1, 1, 1);
   c.finish();

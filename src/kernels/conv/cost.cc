@@ -135,6 +135,7 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     const bool winograd = winograd_plane(p, one.algorithm).fits;
     one.error = error_of(p, one.algorithm);
     one.allowed = !winograd || one.error <= kMostConvError;
+    one.modest = !winograd || one.error <= kMostOfDirect * error_of(p, ConvAlgorithm::kImplicit);
     if (winograd)
       one.cycles = winograd_cycles(p, one.algorithm, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kDepthwise)
@@ -157,7 +158,7 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLim
     if (!c.allowed || (winograd && policy.low_memory)) continue;
     if (policy.force.allows(c.algorithm)) {
       if (!best || !policy.force.allows(best->algorithm) || beats(c, *best)) best = &c;
-    } else if (!best || (!policy.force.allows(best->algorithm) && beats(c, *best))) {
+    } else if (c.modest && (!best || (!policy.force.allows(best->algorithm) && beats(c, *best)))) {
       best = &c;
     }
   }
