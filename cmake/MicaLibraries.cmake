@@ -38,7 +38,7 @@ endif()
 
 # Everything around the kernels is built for size: binding, inference, the file and the references that run where no
 # kernel fits. Kernels, what their steps do themselves (.run.cc), and the worker pool (base/threads) are built for
-# speed. Nothing in the runtime unwinds. Sanitizers want both levels and tables as they are.
+# speed. Sanitizers want levels and tables as they are.
 if(NOT MICA_SANITIZE)
   set(small_sources ${runtime_sources} ${op_runtime_sources})
   # Where texts are cut, -Os leaves the library's check of a position as a call that throws.
@@ -46,8 +46,12 @@ if(NOT MICA_SANITIZE)
     types/dim_text types/type cpu/cpu_model plan/read)
   list(JOIN cut_texts "|" cut_texts)
   list(FILTER small_sources EXCLUDE REGEX "/(kernels/.*|(${cut_texts})\\.cc|[a-z0-9_]+\\.run\\.cc)$")
-  set(no_tables -fno-asynchronous-unwind-tables -fno-unwind-tables)
-  set_property(SOURCE ${runtime_sources} ${op_runtime_sources} APPEND PROPERTY COMPILE_OPTIONS ${no_tables})
+  # A compiler's or importer's exception passes through functions of the runtime that call back: visitors of attributes,
+  # scopes of inference. Where there are none, nothing unwinds.
+  if(NOT MICA_BUILD_TOOLS AND NOT MICA_BUILD_TESTS)
+    set(no_tables -fno-asynchronous-unwind-tables -fno-unwind-tables)
+    set_property(SOURCE ${runtime_sources} ${op_runtime_sources} APPEND PROPERTY COMPILE_OPTIONS ${no_tables})
+  endif()
   set_property(SOURCE ${small_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 endif()
 

@@ -248,6 +248,19 @@ TEST(ImportOnnx, BranchThatDoesNotFit) {
   EXPECT_NE(why(neither).find("neither branch fits"), std::string::npos) << why(neither);
 }
 
+// The exception of the reader of attributes passes through the operator's own list of fields.
+TEST(ImportOnnx, AttributeOfAnotherKind) {
+  ModelMaker m;
+  m.input("x", {"4"});
+  auto* node = m.node("SplitToSequence", {"x"}, {"s"});
+  ModelMaker::attribute(node, "axis", 3)->set_s("first");
+  m.node("SequenceLength", {"s"}, {"y"});
+  m.output("y");
+  const auto graph = m.import();
+  ASSERT_FALSE(graph.ok());
+  EXPECT_NE(why(graph).find("axis"), std::string::npos) << why(graph);
+}
+
 TEST(ImportOnnx, ProblemsInsideRegionsAreFound) {
   ModelMaker m;
   m.input("c", {}, 9);
