@@ -247,7 +247,7 @@ class OnnxChange {
     for (auto& tensor : *graph->mutable_initializer()) {
       if (tensor.data_type() != from || tensor.data_location()) continue;
       int64_t count = 1;
-      for (int64_t d : tensor.dims()) count *= d;
+      for (int64_t d : tensor.dims()) count = d < 0 || d > 100000 || count > 100000 ? 100001 : count * d;
       static constexpr int kBytes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2, 1, 1, 1, 1};
       if (to >= int(std::size(kBytes)) || !kBytes[to] || count < 0 || count > 100000) continue;
       tensor.set_data_type(to);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "types/operand.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -94,15 +95,19 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(scope.allocate_output(0, std::span<const int64_t>(dims).subspan(in.rank == 2 ? 0 : 1)));
   const Elements out(scope.out(0));
   for (int64_t i = 0; i < rows * columns; ++i) out.set_number(i, 0);
+  StopCheck stop(scope);
   for (int64_t r = 0; r < rows; ++r) {
     MICA_TRY_STATUS(scope.check_stop());
     for (int64_t g = 0; g < grams.count; ++g) {
       const int64_t length = grams.length[g];
       if (length < attributes.min_length || length > attributes.max_length) continue;
       int64_t found = 0;
-      // A single item has no neighbours to skip to.
-      for (int64_t step = 1; step <= (length == 1 ? 1 : attributes.max_skip + 1); ++step)
+      // A single item has no neighbours to skip to, and others none beyond the row.
+      const int64_t most = length == 1 ? 1 : std::min(attributes.max_skip + 1, (count - 1) / (length - 1));
+      for (int64_t step = 1; step <= most; ++step) {
+        MICA_TRY_STATUS(stop.before(count));
         found += occurrences({in, r * count, count}, {pool, grams.start[g], length}, step);
+      }
       const double weight = scope.has(4) ? Elements(scope.in(4)).number(g) : 1;
       const double value = attributes.mode == TfIdfMode::kTf    ? static_cast<double>(found)
                            : attributes.mode == TfIdfMode::kIdf ? (found ? weight : 0)
