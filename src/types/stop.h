@@ -7,9 +7,9 @@ namespace mica {
 class StopCheck {
  public:
   explicit StopCheck(RunScope& scope) : scope_(scope) {}
-  // `operations`: those of the turn that follows.
+  // `operations`: those of the turn that follows, beside the turn itself.
   Status before(int64_t operations) {
-    if ((left_ -= operations) >= 0) return {};
+    if ((left_ -= operations + 1) >= 0) return {};
     left_ = kEvery;
     return scope_.check_stop();
   }
