@@ -96,39 +96,28 @@ if(TARGET mica_tools)
   set_target_properties(onnx_suite PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME onnx_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/onnx_suite/suite.sh $<TARGET_FILE:onnx_suite>)
 endif()
-# exporters: graphs as tf2onnx and PaddlePaddle's exporter leave them, beside ONNX Runtime's answers.
+# A test in the environment of tests/with_python: NAME, what it runs, and its arguments.
+function(mica_python_test name script)
+  add_test(NAME ${name} COMMAND ${tests}/with_python ${CMAKE_BINARY_DIR} ${script} ${ARGN})
+endfunction()
 if(TARGET mica)
-  add_test(NAME exporters COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/exporters --mica $<TARGET_FILE:mica>)
+  # Graphs as tf2onnx and PaddlePaddle's exporter leave them, beside ONNX Runtime's answers.
+  mica_python_test(exporters ${tests}/exporters --mica $<TARGET_FILE:mica>)
+  # The models of OpenCV's own tests.
+  mica_python_test(opencv_suite ${tests}/opencv_suite --mica $<TARGET_FILE:mica>)
+  # Real models against their reference outputs.
+  mica_python_test(model_suite ${tests}/model_suite --mica $<TARGET_FILE:mica>)
+  # Random models of operators beyond the standard's, beside ONNX Runtime's answers.
+  mica_python_test(contrib ${tests}/contrib --mica $<TARGET_FILE:mica>)
+  # Small exports of torch's that are kept as files.
+  mica_python_test(arch_kept ${tests}/arch/kept.py --mica $<TARGET_FILE:mica>)
 endif()
-# opencv_suite: the models of OpenCV's own tests.
-if(TARGET mica)
-  add_test(NAME opencv_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/opencv_suite --mica $<TARGET_FILE:mica>)
-endif()
-# model_suite FOLDER: real models against their reference outputs.
-if(TARGET mica)
-  add_test(NAME model_suite COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/model_suite --mica $<TARGET_FILE:mica>)
-endif()
-# contrib: random models of operators beyond the standard's, beside ONNX Runtime's answers.
-if(TARGET mica)
-  add_test(NAME contrib COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/contrib --mica $<TARGET_FILE:mica>)
-endif()
-# arch: small exports of torch's that are kept as files.
-if(TARGET mica)
-  add_test(NAME arch_kept COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/arch/kept.py --mica $<TARGET_FILE:mica>)
-endif()
-# peer_table: the statistics and the protocol of bench/peers.
-add_test(NAME peer_table COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-  ${CMAKE_CURRENT_SOURCE_DIR}/tests/peer_table)
+# The statistics and the protocol of bench/peers.
+mica_python_test(peer_table ${tests}/peer_table)
 # kernel_gates: single layers against the machine's ceilings. For a machine without other work: the label keeps it out
 # of ./test.
 if(TARGET mica AND NOT MICA_SANITIZE)
-  add_test(NAME kernel_gates COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels/gates.py --mica $<TARGET_FILE:mica>)
+  mica_python_test(kernel_gates ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels/gates.py --mica $<TARGET_FILE:mica>)
   set_tests_properties(kernel_gates PROPERTIES LABELS perf RUN_SERIAL ON TIMEOUT 1800)
 endif()
 # perf_gate: what tools/perf_gate tells from noise.
@@ -144,16 +133,14 @@ add_executable(answers tests/exact/answers.cc)
 target_link_libraries(answers PRIVATE mica_runtime mica_flags)
 set_target_properties(answers PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 if(TARGET mica)
-  add_test(NAME exact COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR} ${tests}/exact/exact.py
-    --mica $<TARGET_FILE:mica> --answers $<TARGET_FILE:answers>)
+  mica_python_test(exact ${tests}/exact/exact.py --mica $<TARGET_FILE:mica> --answers $<TARGET_FILE:answers>)
 endif()
 # accuracy: right answers over labelled data, beside ONNX Runtime's.
 if(TARGET mica_tools)
   add_executable(run_samples tests/samples/main.cc)
   target_link_libraries(run_samples PRIVATE mica_tools mica_flags)
   set_target_properties(run_samples PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME accuracy COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/accuracy --runner $<TARGET_FILE:run_samples>)
+  mica_python_test(accuracy ${tests}/accuracy --runner $<TARGET_FILE:run_samples>)
 endif()
 # Tests that hold a document against the code.
 set_source_files_properties(src/plan/format.test.cc src/convert/write.test.cc PROPERTIES
@@ -184,8 +171,7 @@ if(TARGET mica_tools)
   target_link_libraries(steps PRIVATE mica_heap mica_tools mica_flags)
   set_target_properties(steps PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT MICA_SANITIZE)  # sanitizers bring an allocator of their own
-    add_test(NAME dynamic COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-      ${tests}/dynamic/dynamic.py --steps $<TARGET_FILE:steps>)
+    mica_python_test(dynamic ${tests}/dynamic/dynamic.py --steps $<TARGET_FILE:steps>)
   endif()
 endif()
 
@@ -232,6 +218,5 @@ if(TARGET mica AND NOT MICA_EXTRA_OPS)
   add_test(NAME operators_document COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/documents/operators.sh $<TARGET_FILE:mica>
     ${CMAKE_CURRENT_SOURCE_DIR}/docs/operators.md)
   # The element types that it lists beside those that the standard's definitions allow.
-  add_test(NAME element_types COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/with_python ${CMAKE_BINARY_DIR}
-    ${CMAKE_CURRENT_SOURCE_DIR}/tests/documents/element_types.py $<TARGET_FILE:mica>)
+  mica_python_test(element_types ${tests}/documents/element_types.py $<TARGET_FILE:mica>)
 endif()

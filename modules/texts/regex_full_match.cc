@@ -34,14 +34,6 @@ int compute(void*, mica_op_call* call, char* message, size_t message_size) {
 
 }  // namespace
 
-const mica_operator regex_full_match = {.size = sizeof(mica_operator),
-                                        .domain = "",
-                                        .name = "RegexFullMatch",
-                                        .input_least = 1,
-                                        .input_most = 1,
-                                        .output_count = 1,
-                                        .infer = infer,
-                                        .compute = compute,
-                                        .user = nullptr};
+const mica_operator regex_full_match = operator_of("", "RegexFullMatch", infer, compute);
 
 }  // namespace mica_texts

@@ -18,6 +18,20 @@ inline int64_t element_count(const mica_tensor& tensor) {
   return count;
 }
 
+// The description of an operator with one input and one output.
+constexpr mica_operator operator_of(const char* domain, const char* name, decltype(mica_operator::infer) infer,
+                                    decltype(mica_operator::compute) compute) {
+  return {.size = sizeof(mica_operator),
+          .domain = domain,
+          .name = name,
+          .input_least = 1,
+          .input_most = 1,
+          .output_count = 1,
+          .infer = infer,
+          .compute = compute,
+          .user = nullptr};
+}
+
 extern const mica_operator regex_full_match, tokenizer;
 
 }  // namespace mica_texts

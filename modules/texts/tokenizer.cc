@@ -186,14 +186,6 @@ int compute(void*, mica_op_call* call, char* message, size_t message_size) {
 
 }  // namespace
 
-const mica_operator tokenizer = {.size = sizeof(mica_operator),
-                                 .domain = "com.microsoft",
-                                 .name = "Tokenizer",
-                                 .input_least = 1,
-                                 .input_most = 1,
-                                 .output_count = 1,
-                                 .infer = infer,
-                                 .compute = compute,
-                                 .user = nullptr};
+const mica_operator tokenizer = operator_of("com.microsoft", "Tokenizer", infer, compute);
 
 }  // namespace mica_texts

@@ -72,6 +72,11 @@ class Sweep {
 
 }  // namespace
 
+bool is_unary(const OpDef& op) {
+  return op.pointwise != Pointwise::kNone && op.inputs.min == 1 && op.inputs.max == 1 && op.outputs.max == 1 &&
+         op.layout == LayoutRule::kAny;
+}
+
 std::vector<int64_t> apply_rules(Graph& graph, RuleTable rules, const DeclutterOptions& options) {
   if (!has_root(graph, rules)) return std::vector<int64_t>(rules.size());
   return Sweep(graph, rules, options).run();

@@ -28,6 +28,9 @@ std::span<const TableRow<RuleSet>> all_rules_tables();
   extern const ::mica::RuleSet rules_tables_##id; \
   constinit const ::mica::RuleSet rules_tables_##id
 
+// Whether an operator maps each element by itself, wherever it stands.
+bool is_unary(const OpDef& op);
+
 // One sweep over the graph; returns how often each row fired, in the order of the table.
 // Rows whose names are in `options.off` are left out.
 std::vector<int64_t> apply_rules(Graph& graph, RuleTable rules, const DeclutterOptions& options);

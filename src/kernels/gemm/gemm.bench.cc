@@ -4,16 +4,17 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "device/cpu/isa_support.h"
+#include "kernels/gemm/aligned_floats.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/pack.h"
 
 namespace {
 
+using mica::AlignedFloats;
 using mica::GemmArgs;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -28,15 +29,6 @@ double least_time(F f, int runs) {
   }
   return best;
 }
-
-struct AlignedFloats {
-  explicit AlignedFloats(size_t n)
-      : p(static_cast<float*>(std::aligned_alloc(64, (n * 4 + 127) / 64 * 64)), std::free) {
-    std::fill_n(p.get(), n, 0.01f);
-  }
-  float* data() const { return p.get(); }
-  std::unique_ptr<float, void (*)(void*)> p;
-};
 
 }  // namespace
 

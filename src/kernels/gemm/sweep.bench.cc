@@ -9,15 +9,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "device/cpu/isa_support.h"
+#include "kernels/gemm/aligned_floats.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/pack.h"
 
 namespace {
+
+using mica::AlignedFloats;
 
 constexpr int64_t kWidths[] = {64, 96, 128, 160, 192, 256, 320, 384, 512, 576, 768, 960, 1024, 1280};
 constexpr int64_t kHeights[] = {49, 50, 98, 100, 196, 197, 400, 784, 1600, 3136, 12544};
@@ -25,15 +27,6 @@ constexpr int kRuns = 7;
 constexpr size_t kEvictFloats = 2 << 20;  // 8 MiB: beyond every second-level cache
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-struct AlignedFloats {
-  explicit AlignedFloats(size_t n)
-      : p(static_cast<float*>(std::aligned_alloc(64, (n * 4 + 127) / 64 * 64)), std::free) {
-    std::fill_n(p.get(), n, 0.01f);
-  }
-  float* data() const { return p.get(); }
-  std::unique_ptr<float, void (*)(void*)> p;
-};
 
 struct Sweep {
   Sweep(mica::Isa which, bool is_cold) : isa(which), cold(is_cold), kernels(mica::gemm_kernels(which)) {}

@@ -172,9 +172,8 @@ Result<bool> bind(BindScope& scope) {
            .out = static_cast<int>(scope.inputs.size())};
   if (step->row < 0 || step->column < 0 || (x.dim(2) - 1) * step->row + (x.dim(3) - 1) * step->column > INT32_MAX)
     return false;
-  constexpr int64_t kMostSampling = 4096;  // on each axis; squares are numbers
   const int64_t sampling = std::max<int64_t>(step->attributes.sampling, 1);
-  if (sampling > kMostSampling) return false;
+  if (sampling >= roi::kMostSamples) return false;
   MICA_TRY_STATUS(scope.add({.kernel = run,
                              .arguments = step,
                              .tasks = step->regions,

@@ -49,6 +49,8 @@ struct Region {
   }
 };
 
+constexpr int64_t kMostSamples = 1 << 16;  // of a bin, on each axis
+
 // `corners`: x1, y1, x2, y2 as they are given.
 inline Result<Region> region_of(const RoiAlign& a, const double (&corners)[4], int64_t r) {
   double v[4];
@@ -64,9 +66,8 @@ inline Result<Region> region_of(const RoiAlign& a, const double (&corners)[4], i
   Region region{v[1], v[0], height / static_cast<double>(a.height), width / static_cast<double>(a.width), 0, 0};
   region.rows = a.sampling > 0 ? a.sampling : static_cast<int64_t>(std::ceil(region.bin_height));
   region.columns = a.sampling > 0 ? a.sampling : static_cast<int64_t>(std::ceil(region.bin_width));
-  constexpr int64_t kMost = 1 << 16;
-  MICA_CHECK(region.rows < kMost && region.columns < kMost, kBadValue, "region {} takes {} by {} samples a bin", r,
-             region.rows, region.columns);
+  MICA_CHECK(region.rows < kMostSamples && region.columns < kMostSamples, kBadValue,
+             "region {} takes {} by {} samples a bin", r, region.rows, region.columns);
   return region;
 }
 

@@ -99,6 +99,7 @@ inline Result<Sizes> prepare(RunScope& scope, const PoolAttributes& a) {
 template <class Visit, class Done>
 Status for_each_window(RunScope& scope, const Sizes& s, const int64_t* table, Visit visit, Done done) {
   const int64_t positions = s.window.positions(), taps = s.window.taps();
+  if (positions == 0) return {};  // planes beyond counting may be empty
   StopCheck stop(scope);
   for (int64_t plane = 0; plane < s.planes; ++plane) {
     for (int64_t p = 0; p < positions; ++p) {

@@ -62,11 +62,6 @@ Value* before_flattening(const Match& m, Builder& build) {
   return build.add(op_reshape, flat.attributes_blob.data(), {made, flat.inputs[1]}, 1)[0];
 }
 
-bool is_unary(const OpDef& op) {
-  return op.pointwise != Pointwise::kNone && op.inputs.min == 1 && op.inputs.max == 1 && op.outputs.max == 1 &&
-         op.layout == LayoutRule::kAny;
-}
-
 std::vector<Rule> make() {
   std::vector<Rule> rules{
       {"image-of-tokens", "reshape(transpose(x)) to an image → transpose(reshape(x))",

@@ -91,11 +91,6 @@ Value* of_joined_axes(const Match& m, Builder& build) {
   return build.one(op_transpose, transpose_of(all), {m["x"]});
 }
 
-bool is_unary(const OpDef& op) {
-  return op.pointwise != Pointwise::kNone && op.inputs.min == 1 && op.inputs.max == 1 && op.outputs.max == 1 &&
-         op.layout == LayoutRule::kAny;
-}
-
 std::vector<Rule> make() {
   const auto moved = [](const char* x, const char* as) { return is(op_transpose, {any(x)}).once().as(as); };
   std::vector<Rule> rules;
