@@ -14,7 +14,7 @@ CODE = re.compile(r"^\s*k(\w+) = (\d+)", re.M)
 ENTRY = re.compile(r"^#+ MICA(\d+)\b", re.M)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 TEST = re.compile(r"^\s*TEST(?:_[FP])?\((\w+),\s*(\w+)\)", re.M)
-CTEST = re.compile(r"add_test\(NAME (\w+)")
+CTEST = re.compile(r"(?:add_test\(NAME|mica_python_test\() ?(\w+)")
 TREE_FILE = re.compile(r"`((?:src|tests|tools|docs|apps|include|examples|cmake|python|\.ci)/[\w./+-]+)`")
 
 

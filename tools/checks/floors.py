@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 TABLE = Path(__file__).with_name("floors.toml")
-TOP_FOLDERS = ("src", "include", "apps", "python")
+TOP_FOLDERS = ("src", "include", "apps", "python", "modules")
 SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp", ".inc", ".inl"}
 EXEMPT = (".test.cc", ".bench.cc", ".test.h")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.M)
@@ -75,7 +75,7 @@ class House:
 def resolve(root, source, written, house):
     """The path from the root that an include means, or None for what is not ours. Generated headers need not exist."""
     beside = os.path.normpath(os.path.join(os.path.dirname(source), written)).replace(os.sep, "/")
-    for candidate in (beside, f"src/{written}", f"include/{written}"):
+    for candidate in (beside, f"src/{written}", f"include/{written}", written):
         if (root / candidate).is_file():
             return candidate
     for candidate in (written, f"src/{written}"):
@@ -136,6 +136,8 @@ PLANTS = [
     ("include/mica/mica.h", "base/result.h", True),
     ("apps/cli/a.cc", "mica/mica.hpp", False),
     ("apps/cli/a.cc", "runtime/session.h", True),
+    ("modules/texts/a.cc", "mica/mica.h", False),
+    ("modules/texts/a.cc", "types/type.h", True),
     ("src/base/b.test.cc", "runtime/session.h", False),
 ]
 
