@@ -118,6 +118,13 @@ MICA_INLINE float reduce_add(F32 a) {
 
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm256_i32gather_ps(p, index, 4); }
 
+template <int n>
+MICA_INLINE F32 exchange(F32 a) {
+  if constexpr (n == 1) return _mm256_permute_ps(a, 0xb1);
+  if constexpr (n == 2) return _mm256_permute_ps(a, 0x4e);
+  return _mm256_permute2f128_ps(a, a, 1);
+}
+
 MICA_INLINE void transpose(F32 (&r)[8]) {
   F32 t[8];
   MICA_UNROLL for (int i = 0; i < 8; i += 4) {

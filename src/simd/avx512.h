@@ -135,6 +135,14 @@ MICA_INLINE F32 scale_by_power(F32 a, F32 n) { return _mm512_scalef_ps(a, n); }
 
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm512_i32gather_ps(index, p, 4); }
 
+template <int n>
+MICA_INLINE F32 exchange(F32 a) {
+  if constexpr (n == 1) return _mm512_permute_ps(a, 0xb1);
+  if constexpr (n == 2) return _mm512_permute_ps(a, 0x4e);
+  if constexpr (n == 4) return _mm512_shuffle_f32x4(a, a, 0xb1);
+  return _mm512_shuffle_f32x4(a, a, 0x4e);
+}
+
 MICA_INLINE void transpose(F32 (&r)[16]) {
   F32 t[16];
   MICA_UNROLL for (int i = 0; i < 16; i += 4) {

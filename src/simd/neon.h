@@ -144,6 +144,11 @@ MICA_INLINE F32 gather(const float* p, I32 index) {
   return load(lane);
 }
 
+template <int n>
+MICA_INLINE F32 exchange(F32 a) {
+  return n == 1 ? vrev64q_f32(a) : vextq_f32(a, a, 2);
+}
+
 MICA_INLINE void transpose(F32 (&r)[4]) {
   const float32x4x2_t a = vtrnq_f32(r[0], r[1]), b = vtrnq_f32(r[2], r[3]);
   r[0] = vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0]));

@@ -126,6 +126,11 @@ MICA_INLINE float reduce_add(F32 a) { return (a[0] + a[2]) + (a[1] + a[3]); }
 
 MICA_INLINE F32 gather(const float* p, I32 i) { return F32{p[i[0]], p[i[1]], p[i[2]], p[i[3]]}; }
 
+template <int n>
+MICA_INLINE F32 exchange(F32 a) {
+  return F32{a[n], a[1 ^ n], a[2 ^ n], a[3 ^ n]};
+}
+
 MICA_INLINE void transpose(F32 (&r)[4]) {
   const F32 a = r[0], b = r[1], c = r[2], d = r[3];
   MICA_UNROLL for (int i = 0; i < 4; ++i) r[i] = F32{a[i], b[i], c[i], d[i]};

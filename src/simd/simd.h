@@ -41,6 +41,7 @@
 //   gather(p, index) load_strided(p, stride)   p[index], p[lane * stride], in elements;
 //   store_strided(p, stride, v)
 //   transpose(F32 (&rows)[kLanes])             in place, kLanes x kLanes
+//   exchange<n>(F32)                          lane i ^ n, for n = 1, 2, ... kLanes / 2
 //   load_f16 store_f16 load_bf16 store_bf16    uint16_t patterns to and from F32, nearest-even; denormals are kept by
 //   the
 //                                              conversion itself, NaN stays NaN (quiet); with _partial(p, ..., n)

@@ -225,6 +225,9 @@ TEST_P(Simd, TransposeStridesAndGather) {
   p->transpose(in.data(), out.data());
   for (int i = 0; i < lanes; ++i)
     for (int j = 0; j < lanes; ++j) EXPECT_EQ(out[i * lanes + j], in[j * lanes + i]);
+  p->exchange(in.data(), out.data());
+  for (int n = 1, row = 0; n < lanes; n *= 2, ++row)
+    for (int i = 0; i < lanes; ++i) EXPECT_EQ(out[row * lanes + i], in[i ^ n]);
   std::vector<float> spread(lanes * 3, -1.0f);
   p->strided(in.data(), 3, spread.data());
   for (int i = 0; i < lanes * 3; ++i) EXPECT_EQ(spread[i], i % 3 == 0 ? in[i] : -1.0f);

@@ -21,6 +21,7 @@ struct SimdProbes {
   float (*reduce[3])(const float* a);  // add, max, min
   int (*any_all)(const int32_t* a);    // bit 0: any lane is not 0; bit 1: all are
   void (*transpose)(const float* in, float* out);
+  void (*exchange)(const float* in, float* out);             // by 1, 2, ... lanes / 2, one behind the other
   void (*strided)(const float* in, int stride, float* out);  // gathers and scatters by `stride`
   void (*gather)(const float* in, const int32_t* index, float* out);
   void (*f16_to_f32)(const uint16_t* in, float* out);

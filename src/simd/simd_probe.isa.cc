@@ -91,6 +91,11 @@ void probe_transpose(const float* in, float* out) {
   transpose(rows);
   for (int i = 0; i < kLanes; ++i) store(out + i * kLanes, rows[i]);
 }
+template <int n>
+void exchanges(const float* in, float* out) {
+  store(out, exchange<n>(load(in)));
+  if constexpr (2 * n < kLanes) exchanges<2 * n>(in, out + kLanes);
+}
 void strided(const float* in, int stride, float* out) { store_strided(out, stride, load_strided(in, stride)); }
 void probe_gather(const float* in, const int32_t* index, float* out) { store(out, gather(in, load(index))); }
 void f16_to_f32(const uint16_t* in, float* out) { store(out, load_f16(in)); }
@@ -123,6 +128,7 @@ const SimdProbes kSimdProbes = {
     .reduce = {probe_reduce_add, probe_reduce_max, probe_reduce_min},
     .any_all = any_all,
     .transpose = probe_transpose,
+    .exchange = exchanges<1>,
     .strided = strided,
     .gather = probe_gather,
     .f16_to_f32 = f16_to_f32,

@@ -129,6 +129,11 @@ MICA_INLINE F32 gather(const float* p, I32 index) {
   return _mm_setr_ps(p[i[0]], p[i[1]], p[i[2]], p[i[3]]);
 }
 
+template <int n>
+MICA_INLINE F32 exchange(F32 a) {
+  return _mm_shuffle_ps(a, a, n == 1 ? 0xb1 : 0x4e);
+}
+
 MICA_INLINE void transpose(F32 (&r)[4]) {
   const F32 a = _mm_unpacklo_ps(r[0], r[1]), b = _mm_unpackhi_ps(r[0], r[1]);
   const F32 c = _mm_unpacklo_ps(r[2], r[3]), d = _mm_unpackhi_ps(r[2], r[3]);

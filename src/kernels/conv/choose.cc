@@ -102,6 +102,25 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   c.scratch_floats = up(p.kernel[0] * p.kernel[1] * 4, 16) * 16;  // two pointers for each kernel row
 }
 
+void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  const int64_t rows = p.images * p.out[0] * p.out[1], width = p.in_channels / p.groups;
+  const int64_t unit = most(width, kPanel), units = up(p.out_channels, unit), wanted = wanted_tasks(p, limits);
+  const int64_t row_tasks = least(rows, up(wanted, units)), channel_tasks = least(units, up(wanted, row_tasks));
+  c.row_block = up(rows, row_tasks);
+  c.channel_block = up(units, channel_tasks) * unit;
+  c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
+  // A band fills most of the first-level cache, and has so many rows that those which two bands copy count little.
+  const int64_t pixel = unit * grouped_versions(width), span = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  c.band_columns = (most(p.out[2], kMostGroupedTile) - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+  const int64_t line = p.kernel[0] * c.band_columns * pixel, least_rows = up(span, p.stride[1]);
+  const int64_t fitting =
+      (limits.l1_bytes * 3 / 4 / static_cast<int64_t>(sizeof(float)) / line - span) / p.stride[1] + 1;
+  c.band_rows = least(most(fitting, least_rows), least(p.out[1], c.row_block));
+  // Two pointers for each kernel row, an offset for each tap and at most width / 2 blocks, and the band.
+  c.scratch_floats = up(p.kernel[0] * p.kernel[1] * 4 + p.kernel[2] * width, 16) * 16 +
+                     ((c.band_rows - 1) * p.stride[1] + span) * line;
+}
+
 void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const WinogradPlane plane = winograd_plane(p, c.algorithm);
   c.tiles = p.images * plane.all_tiles();
@@ -131,6 +150,11 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
              p.in[1] == p.out[1] && p.in[2] == p.out[2] && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
     case ConvAlgorithm::kDepthwise:
       return p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 && !p.residual_in_place;
+    case ConvAlgorithm::kGrouped: {
+      const int64_t width = p.in_channels / p.groups;
+      return width >= 2 && width <= kMostGroupWidth && (width & (width - 1)) == 0 && p.in_channels == p.out_channels &&
+             taps_of(p) > 0 && !p.residual_in_place;
+    }
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return winograd_plane(p, algorithm).fits && !p.residual_in_place;
@@ -151,6 +175,8 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     c.scratch_floats = c.gemm.scratch_floats;
   } else if (c.algorithm == ConvAlgorithm::kDepthwise) {
     choose_depthwise(p, limits, c);
+  } else if (c.algorithm == ConvAlgorithm::kGrouped) {
+    choose_grouped(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, limits, c);
   } else if (reads_planes(p)) {

@@ -79,7 +79,9 @@ int main(int argc, char** argv) {
       {14, 512, 512, 3, 1, 512}, {28, 120, 120, 5, 1, 120},  {7, 960, 960, 3, 1, 960},   {14, 192, 192, 7, 1, 192},
       {112, 64, 64, 3, 2, 64},   {17, 128, 128, 7, 1, 1, 1}, {17, 192, 192, 1, 1, 1, 7}, {8, 384, 384, 3, 1, 1, 1},
       {35, 48, 64, 5, 1, 1},     {35, 96, 96, 3, 1, 1},      {26, 128, 256, 3, 1, 1},    {13, 256, 512, 3, 1, 1},
-      {104, 32, 64, 3, 1, 1},    {112, 128, 128, 3, 1, 1}};
+      {104, 32, 64, 3, 1, 1},    {112, 128, 128, 3, 1, 1},   {56, 64, 64, 3, 1, 32},     {56, 128, 128, 3, 1, 32},
+      {56, 128, 128, 3, 2, 32},  {28, 256, 256, 3, 1, 32},   {56, 256, 256, 3, 2, 32},   {14, 512, 512, 3, 1, 32},
+      {28, 512, 512, 3, 2, 32},  {7, 1024, 1024, 3, 1, 32},  {14, 1024, 1024, 3, 2, 32}};
   double peak = 0;
   for (const Shape& s : shapes) {
     const mica::ConvProblem p = problem_of(s);
@@ -89,8 +91,9 @@ int main(int argc, char** argv) {
     double direct = 0;
     for (auto algorithm :
          {mica::ConvAlgorithm::kImplicit, mica::ConvAlgorithm::kPointwise, mica::ConvAlgorithm::kDepthwise,
-          mica::ConvAlgorithm::kWinograd4, mica::ConvAlgorithm::kWinograd6, mica::ConvAlgorithm::kWinograd8}) {
-      if (!conv_fits(p, algorithm) || (s.groups > 1 && algorithm == mica::ConvAlgorithm::kImplicit)) continue;
+          mica::ConvAlgorithm::kGrouped, mica::ConvAlgorithm::kWinograd4, mica::ConvAlgorithm::kWinograd6,
+          mica::ConvAlgorithm::kWinograd8}) {
+      if (!conv_fits(p, algorithm) || (s.groups == s.in && algorithm == mica::ConvAlgorithm::kImplicit)) continue;
       mica::ConvArgs args{
           .problem = p, .choice = choose_conv(p, algorithm, isa, {.l2_bytes = 2 << 20}), .x = x.data(), .y = y.data()};
       args.epilogue = {.bias = bias.data(), .activation = mica::Activation::kClip, .a = -1e9f, .b = 1e9f};

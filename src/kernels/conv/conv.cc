@@ -25,8 +25,8 @@ const ConvKernels& conv_kernels(Isa isa) {
 }
 
 namespace {
-constexpr std::string_view kNames[] = {"auto",      "pointwise", "implicit", "depthwise",
-                                       "winograd4", "winograd6", "winograd8"};
+constexpr std::string_view kNames[] = {"auto",    "pointwise", "implicit",  "depthwise",
+                                       "grouped", "winograd4", "winograd6", "winograd8"};
 constexpr uint32_t kWinogradSet = 7u << static_cast<int>(ConvAlgorithm::kWinograd4);
 }  // namespace
 
@@ -66,6 +66,10 @@ PanelSource taps_source(const ConvProblem& p, const float* weights) {
           .k_stride = {0, plane, row, 1}};
 }
 
+GroupedShape grouped_shape(const ConvProblem& p) {
+  return {p.out_channels, p.in_channels / p.groups, p.kernel[0] * p.kernel[1] * p.kernel[2]};
+}
+
 int64_t group_size(const ConvProblem& p) {
   return panels_size(p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups), p.out_channels / p.groups);
 }
@@ -74,6 +78,7 @@ int64_t group_size(const ConvProblem& p) {
 
 int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
+  if (algorithm == ConvAlgorithm::kGrouped) return grouped_size(grouped_shape(p));
   if (is_winograd(algorithm)) return winograd_size(p, algorithm);
   return p.groups * group_size(p);
 }
@@ -81,6 +86,7 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
 void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weights, float* packed,
                WinogradWeightsFn transform) {
   if (algorithm == ConvAlgorithm::kDepthwise) return pack_taps(taps_source(p, weights), packed);
+  if (algorithm == ConvAlgorithm::kGrouped) return pack_grouped(grouped_shape(p), weights, packed);
   if (is_winograd(algorithm)) {
     if (!transform) transform = conv_kernels(Isa::kPortable).winograd_weights;
     return pack_winograd(p, algorithm, weights, packed, transform);
@@ -90,6 +96,7 @@ void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weigh
 
 void unpack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* packed, float* weights) {
   if (algorithm == ConvAlgorithm::kDepthwise) return unpack_taps(packed, taps_source(p, weights));
+  if (algorithm == ConvAlgorithm::kGrouped) return unpack_grouped(grouped_shape(p), packed, weights);
   for (int64_t g = 0; g < p.groups; ++g) unpack_panels(packed + g * group_size(p), group_source(p, weights, g));
 }
 

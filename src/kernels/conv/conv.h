@@ -38,6 +38,11 @@ struct ConvProblem {
 bool reads_planes(const ConvProblem& problem);
 inline constexpr int kMostPlaneRows = 28;  // pixels of a tile of such an input, on any instruction set
 
+inline constexpr int kMostGroupedTile = 7;  // outputs that kGrouped makes at a time, on any instruction set
+inline constexpr int kMostGroupWidth = 32;
+// How often kGrouped keeps an input pixel, with its channels in different orders, on any instruction set.
+inline int64_t grouped_versions(int64_t group_width) { return group_width >= 16 ? 4 : group_width == 8 ? 2 : 1; }
+
 // A view without gaps whose pixels are `pixel` floats apart.
 ConvView dense_view(const int64_t (&extent)[3], int64_t pixel);
 
@@ -46,6 +51,7 @@ enum class ConvAlgorithm : uint8_t {
   kPointwise,  // one tap, no gaps: the matrix product of all pixels; weights in panels
   kImplicit,   // rows of the product are gathered from the input; any problem; weights in panels, group after group
   kDepthwise,  // groups = in_channels = out_channels; weights by taps
+  kGrouped,    // groups of 2, 4, 8, 16 or 32 input and as many output channels; weights by diagonals (pack/pack.h)
   kWinograd4,  // stride 1, one depth, 4, 6 or 8 points on each axis that has taps; weights transformed
   kWinograd6,  // (conv/winograd.h)
   kWinograd8,
@@ -53,8 +59,8 @@ enum class ConvAlgorithm : uint8_t {
 inline bool is_winograd(ConvAlgorithm a) { return a >= ConvAlgorithm::kWinograd4; }
 std::string_view name_of(ConvAlgorithm algorithm);
 
-// Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "winograd4", "winograd6",
-// "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
+// Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "winograd4",
+// "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
 struct ConvForce {
   uint32_t set = 0;
   bool allows(ConvAlgorithm a) const { return set >> static_cast<int>(a) & 1; }
@@ -81,6 +87,9 @@ struct ConvChoice {
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
   // kDepthwise: output rows and channels of a task. Winograd: tile_block counts its tiles.
   int64_t row_block = 0, channel_block = 0, channel_pass = 0;  // channel_pass: that rows pass by at a time
+  // kGrouped: row_block and channel_block too; output rows made from one copy of their input, whose rows have so many
+  // pixels.
+  int64_t band_rows = 0, band_columns = 0;
   int64_t tasks = 0;
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };

@@ -1,6 +1,6 @@
 #include "kernels/conv/conv.h"
 
-#include "kernels/conv/depthwise.inl"
+#include "kernels/conv/grouped.inl"
 #include "kernels/conv/implicit.inl"
 #include "kernels/conv/planes.inl"
 #include "kernels/conv/winograd.inl"
@@ -31,6 +31,7 @@ void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scra
   if (args.choice.algorithm == ConvAlgorithm::kPointwise) return run_pointwise(args, task_begin, task_end, scratch);
   for (int64_t task = task_begin; task < task_end; ++task) switch (args.choice.algorithm) {
       case ConvAlgorithm::kDepthwise: run_depthwise_task(args, task, scratch); break;
+      case ConvAlgorithm::kGrouped: run_grouped_task(args, task, scratch); break;
       case ConvAlgorithm::kWinograd4:
       case ConvAlgorithm::kWinograd6:
       case ConvAlgorithm::kWinograd8: run_winograd_task(args, task, scratch); break;

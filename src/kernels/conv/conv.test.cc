@@ -147,6 +147,55 @@ void set_epilogue(ConvCase& c, Activation kind, int residual) {
                 .b = 0.5f};
 }
 
+TEST_P(Conv, GroupedShapes) {
+  for (int64_t width : {2, 4, 8, 16, 32})
+    for (int64_t groups : {1, 3, 5})
+      for (int64_t size : {3, 11})
+        for (int64_t kernel : {1, 2, 3})
+          for (int64_t stride : {1, 2})
+            for (int64_t pad : {-1, 2}) {
+              const int64_t dilation = stride == 1 && kernel == 3 ? 2 : 1;
+              if ((kernel - 1) * dilation + 1 > size + 2 * pad) continue;
+              ConvCase c = make(size, width * groups, width * groups, kernel, stride, dilation, pad);
+              c.p.groups = groups;
+              c.finish(groups == 3 ? 4 : 0, groups == 5 ? 3 : 0);
+              c.epilogue.bias = c.bias.data();
+              SCOPED_TRACE(testing::Message() << width << "x" << groups << " size " << size << " k=" << kernel
+                                              << " s=" << stride << " p=" << pad);
+              c.run(GetParam(), ConvAlgorithm::kGrouped, {.l1_bytes = 1 << (8 + size), .threads = 2}, 1);
+              ASSERT_NO_FATAL_FAILURE(c.check());
+            }
+}
+
+TEST_P(Conv, GroupedEpilogues) {
+  for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
+    for (int residual : {0, 1, 2}) {
+      ConvCase c = make(9, 20, 20, 3, 1, 1, 1);
+      c.p.groups = 5;
+      c.finish(0, 2);
+      set_epilogue(c, kind, residual);
+      c.run(GetParam(), ConvAlgorithm::kGrouped);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+    }
+}
+
+// Sets that fuse multiply-adds give the same bits.
+TEST(ConvGrouped, TheLanesChangeNoBit) {
+  for (int64_t width : {2, 4, 8, 16, 32}) {
+    std::vector<float> first;
+    for (const Isa isa : every_isa()) {
+      if (isa == Isa::kSse2 || isa == Isa::kPortable) continue;
+      ConvCase c = make(9, width * 3, width * 3, 3, 1, 1, 1);
+      c.p.groups = 3;
+      c.finish();
+      c.epilogue.bias = c.bias.data();
+      c.run(isa, ConvAlgorithm::kGrouped);
+      if (first.empty()) first = c.y;
+      EXPECT_EQ(c.y, first) << name_of(isa) << " " << width;
+    }
+  }
+}
+
 TEST_P(Conv, DepthwiseEpilogues) {
   for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
     for (int residual : {0, 1, 2}) {
@@ -160,7 +209,7 @@ TEST_P(Conv, DepthwiseEpilogues) {
 }
 
 TEST_P(Conv, ThreeAndOneSpatialAxes) {
-  for (int64_t groups : {1, 6})
+  for (int64_t groups : {1, 3, 6})
     for (bool is_3d : {true, false}) {
       ConvCase c;
       c.p = {.images = 2,
@@ -179,16 +228,21 @@ TEST_P(Conv, ThreeAndOneSpatialAxes) {
       c.y.assign(c.y.size(), ConvCase::kUntouched);
       c.run(GetParam(), ConvAlgorithm::kImplicit, {.threads = 2}, 1);
       ASSERT_NO_FATAL_FAILURE(c.check());
+      if (groups != 3) continue;
+      c.y.assign(c.y.size(), ConvCase::kUntouched);
+      c.run(GetParam(), ConvAlgorithm::kGrouped, {.threads = 2}, 1);
+      ASSERT_NO_FATAL_FAILURE(c.check());
     }
 }
 
 TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
-  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4,
-                                  ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kGrouped,
+                                  ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
     const bool transforms = is_winograd(algorithm);
     ConvCase c = make(13, 40, 40, transforms ? 3 : 9, 1, 1, transforms ? 1 : 4);  // 9x9: deep enough for K to be cut
     if (transforms) c.slack = 16;
     if (algorithm == ConvAlgorithm::kDepthwise) c.p.groups = 40;
+    if (algorithm == ConvAlgorithm::kGrouped) c.p.groups = 10;
     c.finish();
     c.epilogue = {
         .bias = c.bias.data(), .residual = c.residual.data(), .activation = Activation::kClip, .a = -1, .b = 1};
@@ -198,17 +252,18 @@ TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
     for (int64_t l2 : {1 << 14, 1 << 22})
       for (int threads : {2, 3, 8, 100}) {
         c.y.assign(c.y.size(), ConvCase::kUntouched);
-        c.run(GetParam(), algorithm, {.l2_bytes = l2, .threads = threads}, 1);
+        c.run(GetParam(), algorithm, {.l1_bytes = l2 / 4, .l2_bytes = l2, .threads = threads}, 1);
         ASSERT_EQ(c.y, whole) << l2 << " " << threads;
       }
   }
 }
 
 TEST_P(Conv, NotANumberStaysWhereItsWindowsAre) {
-  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4,
-                                  ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kGrouped,
+                                  ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
     ConvCase c = make(12, 20, 20, 3, 1, 1, 1);
-    c.p.groups = algorithm == ConvAlgorithm::kDepthwise ? 20 : 1;
+    c.p.groups = algorithm == ConvAlgorithm::kDepthwise ? 20 : algorithm == ConvAlgorithm::kGrouped ? 5 : 1;
+    const int64_t width = 20 / c.p.groups;
     c.finish();
     c.epilogue.activation = Activation::kClip;
     c.epilogue.a = 0;
@@ -218,7 +273,7 @@ TEST_P(Conv, NotANumberStaysWhereItsWindowsAre) {
     for (int64_t y = 0; y < 12; ++y)
       for (int64_t x = 0; x < 14; ++x)
         for (int64_t n = 0; n < 20; ++n) {
-          const bool near = std::abs(y - 5) <= 1 && std::abs(x - 6) <= 1 && (c.p.groups == 1 || n == 7);
+          const bool near = std::abs(y - 5) <= 1 && std::abs(x - 6) <= 1 && n / width == 7 / width;
           const bool is_nan = std::isnan(c.y[y * c.p.out_view.row + x * c.p.out_view.pixel + n]);
           // Winograd's tiles share their inputs: there the neighbourhood is whole tiles.
           const bool may = is_winograd(algorithm) && tile_reads(algorithm, y, 5) && tile_reads(algorithm, x, 6);
@@ -241,9 +296,9 @@ TEST_P(Conv, EveryFinishedRectangleIsShownOnce) {
         c[i * stride + j] = static_cast<float>((row + i) * seen.channels + column + j);
       }
   };
-  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kWinograd4,
-                                  ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
-    for (int64_t groups : {1, 2, 20})
+  for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kGrouped,
+                                  ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
+    for (int64_t groups : {1, 2, 5, 20})
       for (Activation kind : {Activation::kClip, Activation::kTanh}) {
         ConvCase c = make(9, 20, 20, 3, 1, 1, 1);
         c.p.groups = groups;

@@ -20,6 +20,8 @@ constexpr double kSpilledCycles = 1.0;
 constexpr double kTileCycles = 40;        // of a transform, beside its vectors
 constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
 
+constexpr double kBandCycles = 3;  // a vector of a pixel, read or written, on its way into a band
+
 constexpr double kDeviations = 8;
 constexpr double kPriceOfError = 1.08;
 
@@ -58,9 +60,10 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
   const int64_t segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps;
   const double gather = static_cast<double>(m) *
                         (static_cast<double>(depth) * 4 / kCopyBytes + static_cast<double>(segments) * kSegmentCycles);
-  const double product = product_cycles(isa, m, panels, depth);
-  const double weights = static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
-  return static_cast<double>(p.groups) * (overlapped(product, weights, limits) + gather);
+  const auto groups = static_cast<double>(p.groups);
+  const double product = groups * product_cycles(isa, m, panels, depth);
+  const double weights = groups * static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
+  return overlapped(product, weights, limits) + groups * gather;
 }
 
 // Nothing is gathered but what lies under the tiles at the edges.
@@ -82,6 +85,18 @@ double depthwise_cycles(const ConvProblem& p, Isa isa) {
   return static_cast<double>(out_pixels(p)) * vectors * (taps * kDepthwiseCycles + 2);
 }
 
+// Sums of whole vectors, then exchanges and a store for each output, and the input's copies, some rows of them twice.
+double grouped_cycles(const ConvProblem& p, Isa isa) {
+  const Lanes l = lanes_of(isa);
+  const int64_t width = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const double vectors = static_cast<double>(panel_count(p.out_channels) * kPanel) / l.lanes;
+  const double fmas = static_cast<double>(taps * width) / l.fmas;
+  const int64_t outputs = p.images * p.out[0] * p.out[1] * up(p.out[2], 2) * 2;
+  const auto inputs = static_cast<double>(p.images * p.in[0] * p.in[1] * p.in[2]);
+  const auto versions = static_cast<double>(grouped_versions(width));
+  return vectors * (static_cast<double>(outputs) * (fmas * 1.1 + 8) + inputs * (1 + versions) * kBandCycles);
+}
+
 double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const auto lanes = static_cast<int64_t>(lanes_of(isa).lanes);
@@ -95,9 +110,10 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const int64_t width = (panel_count(channels) + panel_count(columns)) * kPanel;
   const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, lanes_of(isa).rows);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
-  const double product = points * blocks * product_cycles(isa, block, panel_count(columns), channels);
-  const double weights = points * blocks * static_cast<double>(panels_size(channels, columns)) * 4;
-  return static_cast<double>(p.groups) * (overlapped(product, weights, limits) + transforms);
+  const double calls = static_cast<double>(p.groups) * points * blocks;
+  const double product = calls * product_cycles(isa, block, panel_count(columns), channels);
+  const double weights = calls * static_cast<double>(panels_size(channels, columns)) * 4;
+  return overlapped(product, weights, limits) + static_cast<double>(p.groups) * transforms;
 }
 
 double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
@@ -140,6 +156,8 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       one.cycles = winograd_cycles(p, one.algorithm, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kDepthwise)
       one.cycles = depthwise_cycles(p, isa);
+    else if (one.algorithm == ConvAlgorithm::kGrouped)
+      one.cycles = grouped_cycles(p, isa);
     else if (one.algorithm == ConvAlgorithm::kPointwise)
       one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
                               static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);

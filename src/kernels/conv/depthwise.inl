@@ -209,15 +209,18 @@ struct DepthwiseRange {
   int64_t row_begin, row_end, channel_begin, channel_end;
 };
 
-// What is left of the epilogue of one output row: activations beyond a clip, a residual.
-MICA_INLINE void depthwise_finish(const ConvArgs& args, const DepthwiseRange& range, int64_t row, const Pixel& o) {
+// What is left of the epilogue of one output row: activations beyond a clip and a residual, unless they are done, and
+// the caller's finish.
+MICA_INLINE void depthwise_finish(const ConvArgs& args, const DepthwiseRange& range, int64_t row, const Pixel& o,
+                                  bool activates = true) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   const int64_t channels = range.channel_end - range.channel_begin, pixel = p.out_view.pixel;
   float* out = args.y + at(p.out_view, o) + range.channel_begin;
   const float* residual = e.residual ? e.residual + at(p.residual_view, o) + range.channel_begin : nullptr;
-  kActivateRows[static_cast<int>(e.activation)](
-      {out, pixel, out, pixel, residual, p.residual_view.pixel, e.residual_last, p.out[2], channels, e.a, e.b});
+  if (activates)
+    kActivateRows[static_cast<int>(e.activation)](
+        {out, pixel, out, pixel, residual, p.residual_view.pixel, e.residual_last, p.out[2], channels, e.a, e.b});
   if (e.finish) e.finish(e.finish_context, out, pixel, row * p.out[2], range.channel_begin, p.out[2], channels);
 }
 

@@ -72,6 +72,14 @@ bool fits(const PackKey& key, const Matrices& m) {
   return m.good && (kind == PackKind::kPanels16 || (kind == PackKind::kTaps16 && m.first.k[3] == 1));
 }
 
+// Of [O, I, taps...] in O / I groups: false when the key is none of a grouped form or does not fit.
+bool grouped_of(const PackKey& key, std::span<const int64_t> dims, GroupedShape& s) {
+  const Matrices m = matrices_of(key, dims);
+  if (static_cast<PackKind>(key.kind) != PackKind::kGrouped16 || !m.good || key.parameters[0] == 0) return false;
+  s = {dims[0], dims[1], m.first.k[0] * m.first.k[1] * m.first.k[2]};
+  return s.width >= 2 && s.width <= 32 && (s.width & (s.width - 1)) == 0 && m.first.n == s.width;
+}
+
 int64_t matrix_floats(const PanelSource& s) { return panel_count(s.n) * kPanel * k_of(s); }
 
 }  // namespace
@@ -88,6 +96,8 @@ PackKey key_of(const PackForm& form) {
 
 int64_t packed_floats(const PackKey& key, std::span<const int64_t> dims) {
   const Matrices m = matrices_of(key, dims);
+  GroupedShape grouped;
+  if (grouped_of(key, dims, grouped)) return grouped_size(grouped);
   if (!fits(key, m)) return -1;
   int64_t floats = panel_count(m.first.n) * kPanel;
   for (int64_t k : m.first.k)
@@ -98,6 +108,8 @@ int64_t packed_floats(const PackKey& key, std::span<const int64_t> dims) {
 
 void pack_by_key(const PackKey& key, std::span<const int64_t> dims, const float* plain, float* packed) {
   if (packed_floats(key, dims) <= 0) return;
+  GroupedShape grouped;
+  if (grouped_of(key, dims, grouped)) return pack_grouped(grouped, plain, packed);
   Matrices m = matrices_of(key, dims);
   const int64_t step = matrix_floats(m.first);
   for (int64_t i = 0; i < m.count; ++i) {
@@ -111,6 +123,8 @@ void pack_by_key(const PackKey& key, std::span<const int64_t> dims, const float*
 
 void unpack_by_key(const PackKey& key, std::span<const int64_t> dims, const float* packed, float* plain) {
   if (packed_floats(key, dims) <= 0) return;
+  GroupedShape grouped;
+  if (grouped_of(key, dims, grouped)) return unpack_grouped(grouped, packed, plain);
   Matrices m = matrices_of(key, dims);
   const int64_t step = matrix_floats(m.first);
   for (int64_t i = 0; i < m.count; ++i) {

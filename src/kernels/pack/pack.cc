@@ -44,11 +44,33 @@ void unpack(const float* packed, const PanelSource& t) {
   }
 }
 
+// Calls visit(packed, plain) for each place of the packed form; plain is -1 beyond the last channel.
+template <class Visit>
+void for_each_grouped(const GroupedShape& s, Visit visit) {
+  const int64_t diagonals = s.width < 4 ? s.width : 4;
+  int64_t at = 0;
+  for (int64_t first = 0; first < s.channels; first += kPanel)
+    for (int64_t tap = 0; tap < s.taps; ++tap)
+      for (int64_t b = 0; b < s.width; b += diagonals)
+        for (int64_t d = 0; d < diagonals; ++d)
+          for (int64_t m = first; m < first + kPanel; ++m, ++at)
+            visit(at, m < s.channels ? ((m ^ d) * s.width + ((m ^ b) & (s.width - 1))) * s.taps + tap : -1);
+}
+
 }  // namespace
 
 void pack_panels(const PanelSource& source, float* packed) { pack<false>(source, packed); }
 void unpack_panels(const float* packed, const PanelSource& target) { unpack<false>(packed, target); }
 void pack_taps(const PanelSource& source, float* packed) { pack<true>(source, packed); }
 void unpack_taps(const float* packed, const PanelSource& target) { unpack<true>(packed, target); }
+
+void pack_grouped(const GroupedShape& shape, const float* plain, float* packed) {
+  for_each_grouped(shape, [&](int64_t to, int64_t from) { packed[to] = from < 0 ? 0.0f : plain[from]; });
+}
+void unpack_grouped(const GroupedShape& shape, const float* packed, float* plain) {
+  for_each_grouped(shape, [&](int64_t from, int64_t to) {
+    if (to >= 0) plain[to] = packed[from];
+  });
+}
 
 }  // namespace mica

@@ -5,6 +5,9 @@
 // rows of 16 floats. A tile of the product reads one or more panels downwards, 64 bytes of each per step. Taps
 // (kTaps16): the depthwise form, one row of the channels for each tap, filled with zeros to a multiple of 16. Winograd
 // (kWinograd): K x N matrices in panels, one for each point, the weights transformed; see kernels/conv/winograd.h.
+// Grouped (kGrouped16), of convolutions whose groups have G input and G output channels, G a power of two: 16 channels
+// side by side; for each tap, each b < G / 4 and each d < 4 (G = 2: d < 2) the weights of input m ^ 4b for output m ^ d
+// at channel m.
 //
 // Every form but Winograd's can be undone.
 #pragma once
@@ -16,7 +19,7 @@ namespace mica {
 inline constexpr int kPanel = 16;
 
 // Packing ids as files name them; never renumbered.
-enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd = 3 };
+enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd = 3, kGrouped16 = 4 };
 
 // A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused
 // ones are 1), so that convolution weights in any order of axes are one such matrix: K = depth, height, width, input
@@ -42,5 +45,13 @@ inline int64_t taps_size(int64_t taps, int64_t channels) { return taps * panel_c
 // The source's K counts the taps and its N the channels.
 void pack_taps(const PanelSource& source, float* packed);
 void unpack_taps(const float* packed, const PanelSource& target);
+
+// Plain weights w[channels][width][taps].
+struct GroupedShape {
+  int64_t channels, width, taps;
+};
+inline int64_t grouped_size(const GroupedShape& s) { return panel_count(s.channels) * s.taps * s.width * kPanel; }
+void pack_grouped(const GroupedShape& shape, const float* plain, float* packed);
+void unpack_grouped(const GroupedShape& shape, const float* packed, float* plain);
 
 }  // namespace mica

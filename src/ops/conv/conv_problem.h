@@ -38,6 +38,7 @@ bool kernel_problem(const AnySizes& s, Problem& p) {
 // The form of the weights that an algorithm reads; it depends on them and the groups alone.
 inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return key_of({PackKind::kTaps16, PackLayout::kConv, p.groups});
+  if (algorithm == ConvAlgorithm::kGrouped) return key_of({PackKind::kGrouped16, PackLayout::kConv, p.groups});
   PackKey key = key_of({PackKind::kPanels16, PackLayout::kConv, p.groups});
   if (is_winograd(algorithm)) {
     key.kind = static_cast<uint32_t>(PackKind::kWinograd);

@@ -102,7 +102,8 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   p.in_view = view_of(from.view);
   p.out_view = view_of(to.view);
   ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  if (is_winograd(algorithm)) algorithm = ConvAlgorithm::kImplicit;  // its transforms round
+  // Winograd's transforms round, and diagonals have no packing here.
+  if (is_winograd(algorithm) || algorithm == ConvAlgorithm::kGrouped) algorithm = ConvAlgorithm::kImplicit;
   step->isa = scope.machine->isa;
   step->limits = limits_of(*scope.machine);
   step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
