@@ -25,8 +25,10 @@ endif()
 function(mica_isa_library out name)
   set(objects "")
   set(kernel_level -O3)
+  set(no_tables -fno-asynchronous-unwind-tables -fno-unwind-tables)  # kernels call nothing that throws
   if(MICA_SANITIZE)
     set(kernel_level -O1)  # sanitizers look for errors, not for speed, and -O3 under them compiles for minutes
+    set(no_tables "")
   endif()
   if(ARGN)
     foreach(isa IN LISTS MICA_ISAS)
@@ -35,10 +37,13 @@ function(mica_isa_library out name)
         set(level ${MICA_ISA_LEVEL_${isa}})
       endif()
       add_library(${name}_${isa} OBJECT ${ARGN})
+      if(level STREQUAL "-O3")
+        set_target_properties(${name}_${isa} PROPERTIES MICA_COMPACT_LEVEL -O2)
+      endif()
       target_link_libraries(${name}_${isa} PRIVATE mica_runtime_flags)
       target_compile_definitions(${name}_${isa} PRIVATE MICA_ISA=${isa} MICA_ISA_HEADER="simd/${isa}.h")
-      target_compile_options(${name}_${isa} PRIVATE ${MICA_ISA_FLAGS_${isa}} ${level} -Wno-uninitialized
-        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+      target_compile_options(${name}_${isa} PRIVATE ${MICA_ISA_FLAGS_${isa}} ${level} ${no_tables}
+        -Wno-uninitialized $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
       list(APPEND objects $<TARGET_OBJECTS:${name}_${isa}>)
     endforeach()
   endif()
@@ -49,6 +54,9 @@ file(GLOB mica_isa_units CONFIGURE_DEPENDS src/kernels/*/*.isa.cc)
 # products are called so often that it costs 4 %. Loads that GCC moves up on AArch64 take the registers of three sums.
 set_source_files_properties(src/kernels/gemm/gemm.isa.cc PROPERTIES
   COMPILE_OPTIONS "-fno-tree-slp-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fno-schedule-insns>")
+# Loops that are vectors as written, or blocks of a fixed length: -O3 adds code around them, and no speed.
+set_source_files_properties(src/kernels/eltwise/eltwise.isa.cc src/kernels/reduce/reduce.isa.cc
+  src/kernels/typed/typed.isa.cc PROPERTIES COMPILE_OPTIONS $<TARGET_PROPERTY:MICA_COMPACT_LEVEL>)
 mica_isa_library(mica_isa_objects mica_kernels ${mica_isa_units})
 list(GET MICA_ISAS 0 plainest_isa)
 list(TRANSFORM MICA_ISAS PREPEND "X(" OUTPUT_VARIABLE isa_rows)

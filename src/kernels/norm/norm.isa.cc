@@ -86,7 +86,7 @@ void norm_rows(const NormArgs& args, const NormOperands& at, int64_t row) {
   float mean[kLanes] = {}, factor[kLanes];
   if (args.center) {
     for (int r = 0; r < kLanes; ++r)
-      sums[r] = block_sums<ReduceFunction::kSum>(at.x + place(r, args.in_batch, args.in_group), args.n, 1);
+      sums[r] = block_sums<ReduceFunction::kSum>(at.x + place(r, args.in_batch, args.in_group), args.n);
     store(mean, div(add(zero(), over_lanes_of_rows(sums)), total));  // as norm_row: -0 becomes 0
   }
   for (int r = 0; r < kLanes; ++r)

@@ -114,16 +114,14 @@ inline constexpr int64_t kBlockVectors = 32;
 
 inline constexpr int64_t kSumBlock = kBlockVectors * kSumLanes;
 
-// A block of n <= kSumBlock elements, `stride` floats apart.
+// A block of n <= kSumBlock elements.
 template <ReduceFunction kF>
-MICA_INLINE Sums block_sums(const float* x, int64_t n, int64_t stride) {
+MICA_INLINE Sums block_sums(const float* x, int64_t n) {
   Sums a = neutral_sums<kF>(), b = a, c = a, d = a;
   int64_t k = 0;
   const auto take = [&](Sums& sums, int64_t at) {
-    MICA_UNROLL for (int p = 0; p < kSumParts; ++p) {
-      const float* from = x + (at + p * kLanes) * stride;
-      sums.part[p] = with_element<kF>(sums.part[p], stride == 1 ? load(from) : load_strided(from, stride));
-    }
+    MICA_UNROLL for (int p = 0; p < kSumParts; ++p) sums.part[p] =
+        with_element<kF>(sums.part[p], load(x + at + p * kLanes));
   };
   for (; k + 4 * kSumLanes <= n; k += 4 * kSumLanes) {
     take(a, k);
@@ -132,29 +130,39 @@ MICA_INLINE Sums block_sums(const float* x, int64_t n, int64_t stride) {
     take(d, k + 3 * kSumLanes);
   }
   for (; k + kSumLanes <= n; k += kSumLanes) take(a, k);
-  for (int p = 0; k < n; ++p, k += kLanes) {
+  MICA_UNROLL for (int p = 0; p < kSumParts; ++p, k += kLanes) {
+    if (k >= n) break;
     const int width = static_cast<int>(least(kLanes, n - k));
-    F32 rest = neutral<kF>();
-    if (stride == 1) {
-      rest = select(first_lanes(width), load_some(x + k, width), rest);
-    } else {
-      float lane[kLanes];
-      store(lane, rest);
-      for (int r = 0; r < width; ++r) lane[r] = x[(k + r) * stride];
-      rest = load(lane);
-    }
+    const F32 rest = select(first_lanes(width), load_some(x + k, width), neutral<kF>());
     b.part[p] = with_element<kF>(b.part[p], rest);
   }
   return combined<kF>(combined<kF>(a, b), combined<kF>(c, d));
 }
 
-// n elements `stride` floats apart.
+// n elements `stride` floats apart, as neighbours.
+inline void gather_run(const float* x, int64_t n, int64_t stride, float* out) {
+  int64_t k = 0;
+  for (; k + kLanes <= n; k += kLanes) store(out + k, load_strided(x + k * stride, stride));
+  for (; k < n; ++k) out[k] = x[k * stride];
+}
+
+// n elements `stride` floats apart; where they are no neighbours, each block is gathered first.
 template <ReduceFunction kF>
 float reduce_run(const float* x, int64_t n, int64_t stride) {
-  if (n <= kSumBlock) return over_lanes<kF>(n > 0 ? block_sums<kF>(x, n, stride) : neutral_sums<kF>());
   Tree<kF, kSumParts> tree;
-  for (int64_t i = 0; i < n; i += kSumBlock) tree.push(block_sums<kF>(x + i * stride, least(kSumBlock, n - i), stride));
-  return over_lanes<kF>(tree.result());
+  float block[kSumBlock];
+  for (int64_t i = 0;; i += kSumBlock) {
+    const int64_t count = least(kSumBlock, n - i);
+    const float* from = x + i * stride;
+    if (stride != 1) {
+      gather_run(from, count, stride, block);
+      from = block;
+    }
+    const Sums sums = block_sums<kF>(from, count);
+    if (n <= kSumBlock) return over_lanes<kF>(sums);
+    tree.push(sums);
+    if (i + kSumBlock >= n) return over_lanes<kF>(tree.result());
+  }
 }
 
 // Lane r of the result is over_lanes<kSum>(rows[r]), to the bit: halves meet, of all rows at once.

@@ -2,46 +2,75 @@
 
 #include "simd/simd.h"
 
+// In front of a loop whose results no later turn reads: a result may take an operand's place, element by element.
+#ifdef __clang__
+#define MICA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define MICA_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace mica::MICA_ISA {
 namespace {
 
-// How an operand runs through a row. The compiler vectorises the dense and the constant forms.
-enum class Run { kDense, kOne, kStrided };
-template <class T, Run kRun>
-struct In {
-  const char* data;
-  int64_t stride;
-  T first;
-  MICA_INLINE In(const char* p, int64_t s) : data(p), stride(s), first(*reinterpret_cast<const T*>(p)) {}
-  MICA_INLINE T operator[](int64_t i) const {
-    if constexpr (kRun == Run::kOne) return first;
-    if constexpr (kRun == Run::kDense) return reinterpret_cast<const T*>(data)[i];
-    return *reinterpret_cast<const T*>(data + i * stride);
-  }
-};
-template <class T>
-Run run_of(int64_t stride) {
-  return stride == static_cast<int64_t>(sizeof(T)) ? Run::kDense : stride == 0 ? Run::kOne : Run::kStrided;
+// Elements go by blocks of a fixed number where an operand is neighbours or one element for the whole row, and one by
+// one behind the last block and where elements stand apart. The compiler makes vectors of a block alone: for rows of
+// any length it would write what is around the vectors too, five times their code.
+constexpr int kBlockBytes = 64;
+// Elements of a block: a vector of the narrowest type, or half of one, since what is behind the last block goes singly.
+template <class X, class Out>
+constexpr int kBlockOf = (sizeof(X) < sizeof(Out) ? sizeof(X) : sizeof(Out)) == 1
+                             ? kBlockBytes / 2
+                             : kBlockBytes / (sizeof(X) < sizeof(Out) ? sizeof(X) : sizeof(Out));
+
+// How many elements of a row whole blocks have. An operand is neighbours, or one element that stands for all.
+int64_t in_blocks(const TypedRow& row, int64_t n, int inputs, int size, int out_size, int block) {
+  bool fits = row.out_stride == out_size;
+  for (int i = 0; i < inputs; ++i) fits = fits && (row.in_stride[i] == size || row.in_stride[i] == 0);
+  return fits ? n / block * block : 0;
 }
 
-template <class X, class Out, Run kX, Run kY, class F>
-void two(const TypedRow& row, int64_t n, F f) {
-  const In<X, kX> x(row.in[0], row.in_stride[0]);
-  const In<X, kY> y(row.in[1], row.in_stride[1]);
-  if (row.out_stride == static_cast<int64_t>(sizeof(Out))) {
-    auto* out = reinterpret_cast<Out*>(row.out);
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y[i]);
-  } else {
-    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Out*>(row.out + i * row.out_stride) = f(x[i], y[i]);
+// An operand block by block; one element for the whole row stands in `repeated`.
+template <class X, int kBlock>
+struct BlockReader {
+  const X* at;
+  int64_t step;
+  MICA_INLINE BlockReader(const char* data, int64_t stride, X (&repeated)[kBlock])
+      : at(reinterpret_cast<const X*>(data)), step(stride == 0 ? 0 : kBlock) {
+    if (step != 0) return;
+    const X first = *at;
+    for (int i = 0; i < kBlock; ++i) repeated[i] = first;
+    at = repeated;
   }
+};
+
+template <class X, class Out, class F>
+MICA_INLINE void each_one(const TypedRow& row, int64_t n, F f) {
+  constexpr int kBlock = kBlockOf<X, Out>;
+  const int64_t whole = row.in_stride[0] == 0 ? 0 : in_blocks(row, n, 1, sizeof(X), sizeof(Out), kBlock);
+  for (int64_t b = 0; b < whole; b += kBlock) {
+    const auto* x = reinterpret_cast<const X*>(row.in[0]) + b;
+    auto* out = reinterpret_cast<Out*>(row.out) + b;
+    MICA_INDEPENDENT for (int i = 0; i < kBlock; ++i) out[i] = f(x[i]);
+  }
+  for (int64_t i = whole; i < n; ++i)
+    *reinterpret_cast<Out*>(row.out + i * row.out_stride) =
+        f(*reinterpret_cast<const X*>(row.in[0] + i * row.in_stride[0]));
 }
 template <class X, class Out, class F>
-void any_two(const TypedRow& row, int64_t n, F f) {
-  const Run x = run_of<X>(row.in_stride[0]), y = run_of<X>(row.in_stride[1]);
-  if (x == Run::kDense && y == Run::kDense) return two<X, Out, Run::kDense, Run::kDense>(row, n, f);
-  if (x == Run::kDense && y == Run::kOne) return two<X, Out, Run::kDense, Run::kOne>(row, n, f);
-  if (x == Run::kOne && y == Run::kDense) return two<X, Out, Run::kOne, Run::kDense>(row, n, f);
-  two<X, Out, Run::kStrided, Run::kStrided>(row, n, f);
+MICA_INLINE void any_two(const TypedRow& row, int64_t n, F f) {
+  constexpr int kBlock = kBlockOf<X, Out>;
+  const int64_t whole = in_blocks(row, n, 2, sizeof(X), sizeof(Out), kBlock);
+  if (whole > 0) {
+    X repeated[2][kBlock];
+    BlockReader<X, kBlock> x(row.in[0], row.in_stride[0], repeated[0]), y(row.in[1], row.in_stride[1], repeated[1]);
+    auto* out = reinterpret_cast<Out*>(row.out);
+    for (int64_t b = 0; b < whole; b += kBlock, x.at += x.step, y.at += y.step, out += kBlock)
+      MICA_INDEPENDENT for (int i = 0; i < kBlock; ++i) out[i] = f(x.at[i], y.at[i]);
+  }
+  for (int64_t i = whole; i < n; ++i)
+    *reinterpret_cast<Out*>(row.out + i * row.out_stride) =
+        f(*reinterpret_cast<const X*>(row.in[0] + i * row.in_stride[0]),
+          *reinterpret_cast<const X*>(row.in[1] + i * row.in_stride[1]));
 }
 
 template <TypedFunction kF, class T>
@@ -93,19 +122,19 @@ void arithmetic_row(const TypedRow& row, int64_t n) {
 // Elements of one width, whatever their type.
 template <class T>
 void where_row(const TypedRow& row, int64_t n) {
-  const In<uint8_t, Run::kStrided> c(row.in[0], row.in_stride[0]);
-  const In<T, Run::kStrided> x(row.in[1], row.in_stride[1]), y(row.in[2], row.in_stride[2]);
-  const bool dense = row.in_stride[0] == 1 && row.in_stride[1] == static_cast<int64_t>(sizeof(T)) &&
-                     row.in_stride[2] == static_cast<int64_t>(sizeof(T)) &&
-                     row.out_stride == static_cast<int64_t>(sizeof(T));
-  if (dense) {
-    const auto* condition = reinterpret_cast<const uint8_t*>(row.in[0]);
-    const auto *a = reinterpret_cast<const T*>(row.in[1]), *b = reinterpret_cast<const T*>(row.in[2]);
-    auto* out = reinterpret_cast<T*>(row.out);
-    for (int64_t i = 0; i < n; ++i) out[i] = condition[i] ? a[i] : b[i];
-    return;
+  constexpr int kBlock = kBlockOf<uint8_t, T>, kSize = sizeof(T);
+  const bool dense =
+      row.in_stride[0] == 1 && row.in_stride[1] == kSize && row.in_stride[2] == kSize && row.out_stride == kSize;
+  int64_t done = 0;
+  for (; dense && done + kBlock <= n; done += kBlock) {
+    const auto* condition = reinterpret_cast<const uint8_t*>(row.in[0]) + done;
+    const auto *x = reinterpret_cast<const T*>(row.in[1]) + done, *y = reinterpret_cast<const T*>(row.in[2]) + done;
+    T* out = reinterpret_cast<T*>(row.out) + done;
+    MICA_INDEPENDENT for (int i = 0; i < kBlock; ++i) out[i] = condition[i] ? x[i] : y[i];
   }
-  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(row.out + i * row.out_stride) = c[i] ? x[i] : y[i];
+  for (int64_t i = done; i < n; ++i)
+    *reinterpret_cast<T*>(row.out + i * row.out_stride) = *reinterpret_cast<const T*>(
+        row.in[0][i * row.in_stride[0]] ? row.in[1] + i * row.in_stride[1] : row.in[2] + i * row.in_stride[2]);
 }
 
 // A bool byte is 0 or 1.
@@ -144,17 +173,7 @@ MICA_INLINE To converted(From x) {
 }
 template <class From, class To>
 void convert_row(const TypedRow& row, int64_t n) {
-  const bool dense =
-      row.in_stride[0] == static_cast<int64_t>(sizeof(From)) && row.out_stride == static_cast<int64_t>(sizeof(To));
-  if (dense) {
-    const auto* in = reinterpret_cast<const From*>(row.in[0]);
-    auto* out = reinterpret_cast<To*>(row.out);
-    for (int64_t i = 0; i < n; ++i) out[i] = converted<From, To>(in[i]);
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i)
-    *reinterpret_cast<To*>(row.out + i * row.out_stride) =
-        converted<From, To>(*reinterpret_cast<const From*>(row.in[0] + i * row.in_stride[0]));
+  each_one<From, To>(row, n, converted<From, To>);
 }
 
 // Halves and single precision. Rows that are no run of neighbours go element by element.

@@ -6,27 +6,7 @@
 namespace mica::matmul {
 
 // Errors: kBadRank for scalars, kBadShape when inner dimensions or batches disagree.
-inline Result<Shape> product_shape(InferScope& scope, int a_input, int b_input) {
-  MICA_TRY_STATUS(require_rank(scope, a_input, 1, kMaxRank));
-  MICA_TRY_STATUS(require_rank(scope, b_input, 1, kMaxRank));
-  const Shape &a = scope.shape(a_input), &b = scope.shape(b_input);
-  if (!a.known() || !b.known()) return Shape();
-  const Dim a_inner = a.back(), b_inner = b.rank == 1 ? b[0] : b[b.rank - 2];
-  if (a_inner.is_fixed() && b_inner.is_fixed() && a_inner != b_inner) {
-    String left, right;
-    MICA_TRY_STATUS(print(a, scope.dims(), left));
-    MICA_TRY_STATUS(print(b, scope.dims(), right));
-    return error(Code::kBadShape, "the inner dimensions of {} and {} differ: {} and {}", left, right, a_inner.value(),
-                 b_inner.value());
-  }
-  const auto batch_of = [](const Shape& s) {
-    return Shape(s.span().first(static_cast<size_t>(std::max(0, s.rank - 2))));
-  };
-  MICA_TRY(Shape out, broadcast(batch_of(a), batch_of(b), scope.dims()));
-  if (a.rank > 1) out.push(a[a.rank - 2]);
-  if (b.rank > 1) out.push(b.back());
-  return out;
-}
+Result<Shape> product_shape(InferScope& scope, int a_input, int b_input);
 
 // Numbers of one product: C[batch, m, n] = A[batch, m, k] · B[batch, k, n].
 struct Product {
@@ -46,40 +26,9 @@ struct Product {
 };
 
 // Steps of an operand's batch axes along those of the result.
-inline void batch_steps(std::span<const int64_t> shape, int batch_rank, std::array<int64_t, kMaxRank>& steps) {
-  int64_t step = 1;
-  const int own = static_cast<int>(shape.size()) - 2;
-  for (int i = own - 1; i >= 0; --i) {
-    const int64_t dim = shape[static_cast<size_t>(i)];
-    steps[static_cast<size_t>(batch_rank - own + i)] = dim == 1 ? 0 : step;
-    step *= dim;
-  }
-}
+void batch_steps(std::span<const int64_t> shape, int batch_rank, std::array<int64_t, kMaxRank>& steps);
 
-inline Result<Product> product_of(std::span<const int64_t> a, std::span<const int64_t> b) {
-  MICA_CHECK(!a.empty() && !b.empty(), kBadRank, "a matrix product of scalars");
-  Product p;
-  p.k = a.back();
-  p.m = a.size() > 1 ? a[a.size() - 2] : 1;
-  p.n = b.size() > 1 ? b.back() : 1;
-  const int64_t inner = b.size() > 1 ? b[b.size() - 2] : b[0];
-  MICA_CHECK(inner == p.k, kBadShape, "inner dimensions {} and {} differ", p.k, inner);
-  p.batch_rank = static_cast<int>(std::max<size_t>(2, std::max(a.size(), b.size()))) - 2;
-  for (int i = 0; i < p.batch_rank; ++i) {
-    const auto dim = [&](std::span<const int64_t> s) {
-      const int at = static_cast<int>(s.size()) - 2 - p.batch_rank + i;
-      return at < 0 ? 1 : s[static_cast<size_t>(at)];
-    };
-    const int64_t x = dim(a), y = dim(b);
-    MICA_CHECK(x == y || x == 1 || y == 1, kBadShape, "batches {} and {} do not broadcast", x, y);
-    p.batch[static_cast<size_t>(i)] = p.dims[static_cast<size_t>(p.rank++)] = x == 1 ? y : x;
-  }
-  batch_steps(a, p.batch_rank, p.a_step);
-  batch_steps(b, p.batch_rank, p.b_step);
-  if (a.size() > 1) p.dims[static_cast<size_t>(p.rank++)] = p.m;
-  if (b.size() > 1) p.dims[static_cast<size_t>(p.rank++)] = p.n;
-  return p;
-}
+Result<Product> product_of(std::span<const int64_t> a, std::span<const int64_t> b);
 
 // c is zeroed before; operands are dense. T: double, or int64_t (modulo 2^64). Stops between two rows when the run is
 // to.
@@ -108,11 +57,6 @@ Status multiply(RunScope& scope, const Product& p, const T* a, const T* b, T* c)
 }
 
 // Two operations for each element of the result and of the inner axis.
-inline int64_t product_flops(const CostScope& scope, int a_input) {
-  const Shape& a = scope.inputs[static_cast<size_t>(a_input)].shape;
-  const auto outputs = element_count(scope.outputs[0].shape);
-  if (!outputs.ok() || a.rank < 1 || !a.back().is_fixed()) return 0;
-  return 2 * *outputs * a.back().value();
-}
+int64_t product_flops(const CostScope& scope, int a_input);
 
 }  // namespace mica::matmul

@@ -1,0 +1,92 @@
+#include "ops/pool/pool_step.h"
+
+namespace mica::pool {
+
+void run_pool_step(const void* arguments, void* const* operands, const TaskRange& range) {
+  const PoolStep& step = *static_cast<const PoolStep*>(arguments);
+  PoolArgs args = step.args;
+  args.x = static_cast<const float*>(operands[step.x]);
+  args.y = static_cast<float*>(operands[step.y]);
+  step.kernels->run(args, range.begin, range.end);
+}
+
+Status add_pool(BindScope& scope, const PoolProblem& problem, const ImageOperand& from, const ImageOperand& to,
+                std::string_view name) {
+  MICA_TRY(PoolStep * step, scope.arguments<PoolStep>());
+  *step = {
+      .args = {.problem = problem}, .x = from.operand, .y = to.operand, .kernels = &pool_kernels(scope.machine->isa)};
+  PoolProblem& p = step->args.problem;
+  p.images = from.view.images;
+  p.channels = from.view.channels;
+  std::copy_n(from.view.extent, 3, p.in);
+  std::copy_n(to.view.extent, 3, p.out);
+  if (scope.band) p.pad[5 - scope.input(0).view.rank] = scope.band->pad;
+  p.in_view = view_of(from.view);
+  p.out_view = view_of(to.view);
+  step->args.choice = choose_pool(p, scope.machine->threads);
+  const double elements = static_cast<double>(p.images * p.channels * to.view.pixels());
+  return scope.add({.kernel = run_pool_step,
+                    .arguments = step,
+                    .tasks = step->args.choice.tasks,
+                    .work = elements * static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]),
+                    .name = name});
+}
+
+Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std::string_view name) {
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  ImageView view;
+  if (x.dtype != DType::kF32 || x.empty() || out.empty() || !image_view(x, view) || !image_view(out, view))
+    return false;
+  const int y = static_cast<int>(scope.inputs.size());
+  MICA_TRY(const ImageOperand to, write_channels_last(scope, y, out));
+  if (to.operand < 0) return false;
+  MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x));
+  if (from.operand < 0) return false;
+  MICA_TRY_STATUS(add_pool(scope, problem, from, to, name));
+  MICA_TRY_STATUS(finish_channels_last(scope, y, out, to));
+  return true;
+}
+
+Result<bool> bind_pool_8bit(BindScope& scope, const PoolProblem& problem, std::string_view name) {
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  if (x.empty() || out.empty() || !can_narrow(out)) return false;
+  MICA_TRY(const ImageOperand from, read_widened(scope, 0, x, {}));
+  MICA_TRY(const ImageOperand to, temporary_image(scope, out));
+  if (from.operand < 0 || to.operand < 0) return false;
+  MICA_TRY_STATUS(add_pool(scope, problem, from, to, name));
+  MICA_TRY_STATUS(write_narrowed(scope, to, out, {.index = static_cast<int>(scope.inputs.size())}));
+  return true;
+}
+
+bool set_window(PoolProblem& p, const Window& w) {
+  if (w.spatial > 3) return false;
+  for (int i = 0; i < w.spatial; ++i) {
+    const int to = 3 - w.spatial + i;
+    const auto from = static_cast<size_t>(i);
+    p.kernel[to] = w.kernel[from];
+    p.stride[to] = w.stride[from];
+    p.dilation[to] = w.dilation[from];
+    p.pad[to] = w.pad_begin[from];
+    p.pad_after[to] = w.pad_end[from];
+  }
+  return true;
+}
+
+bool rows(const BindScope& scope, const WindowSpec& spec, std::span<const int64_t> kernel, RowWindow& window) {
+  const TensorView& x = scope.input(0).view;
+  if (x.rank < 3 || x.rank > 5 || x.dtype != DType::kF32) return false;
+  if (scope.outputs.size() > 1 && scope.output(1).present) return false;
+  const auto all = fixed_window(spec, x.shape().subspan(2), kernel);
+  if (!all.ok()) return false;
+  window = {.extent = (all->kernel[0] - 1) * all->dilation[0] + 1, .stride = all->stride[0], .pad = all->pad_begin[0]};
+  return true;
+}
+
+bool set_global(PoolProblem& p, const TensorView& x) {
+  ImageView view;
+  if (!image_view(x, view)) return false;
+  std::copy_n(view.extent, 3, p.kernel);
+  return true;
+}
+
+}  // namespace mica::pool
