@@ -1,4 +1,7 @@
 // Scaled dot-product attention, spelled out as products and a softmax.
+#include <cmath>
+#include <optional>
+
 #include "ops/attention/attention.h"
 #include "ops/move/transpose.h"
 #include "ops/reduce/softmax.h"
@@ -54,22 +57,135 @@ bool is_last_softmax(const Node& node) {
   return rank > 0 && (axis == -1 || axis == rank - 1);
 }
 
-// Keys and values belong to the same batches and heads as the queries, without broadcasting.
-bool same_batches(const Value* a, const Value* b) {
+// What softmax takes: (q · turned) · scale + mask.
+struct Scores {
+  Value *q = nullptr, *turned = nullptr;  // [..., queries, size] and [..., size, keys]
+  double scale = 1;
+  Value* mask = nullptr;
+};
+
+// A summand of the scores that says something of every key.
+bool usable_mask(const Value* mask, const Value* scores) {
+  const Shape &s = mask->type.shape, &r = scores->type.shape;
+  return s.known() && s.rank >= 1 && s.rank <= r.rank && s.back() == r.back() && mask->type.dtype == scores->type.dtype;
+}
+
+// A factor of the scores that may as well be one of the queries.
+bool usable_factor(const Value* factor, const Value* scores) {
+  const Shape &s = factor->type.shape, &r = scores->type.shape;
+  return s.known() && s.rank >= 2 && s.rank <= r.rank && s.back().is(1) && s[s.rank - 2].is(1) &&
+         factor->type.dtype == scores->type.dtype;
+}
+
+Value* with_mask(Value* mask, Value* more, double scale, Builder& build) {
+  if (scale != 1) more = build.one(op_mul, {more, build.scalar(more->type.dtype, scale)});
+  return mask ? build.one(op_add, {mask, more}) : more;
+}
+
+// An operand of one dimension less than q's, whose first is 1, has it too.
+Value* as_many_dims(Value* x, const Shape& q, Builder& build) {
+  const Shape& s = x->type.shape;
+  if (!s.known() || s.rank + 1 != q.rank || !q[0].is(1)) return x;
+  Shape more{Dim(1)};
+  for (Dim d : s.span()) more.push(d);
+  Value* made = contents::reshaped(build, x, more);
+  return made ? made : x;
+}
+
+// x with the axes of `shape` in front of its last two; null when they cannot be said.
+Value* with_batches(Value* x, const Shape& shape, Builder& build) {
+  const Shape& s = x->type.shape;
+  if (!s.known() || !shape.known() || s.rank < 2 || shape.rank < 2) return nullptr;
+  Shape wanted = shape;
+  wanted[shape.rank - 2] = s[s.rank - 2];
+  wanted[shape.rank - 1] = s.back();
+  return s == wanted ? x : contents::reshaped(build, x, wanted);
+}
+
+// Behind a reshape of the scores that leaves queries and keys alone, operands have the new batches and heads. False for
+// another reshape, and where a mask differs along axes that are joined or parted.
+bool in_batches_of(Scores& scores, const Shape& from, const Shape& to, Builder& build) {
+  int same = 0;
+  while (same < std::min(from.rank, to.rank) && from[from.rank - 1 - same] == to[to.rank - 1 - same]) ++same;
+  if (same < 2 || scores.q->type.shape.rank != from.rank) return false;
+  scores.turned = as_many_dims(scores.turned, scores.q->type.shape, build);
+  if (scores.turned->type.shape.rank != from.rank) return false;
+  for (int i = 0; i + 2 < from.rank; ++i)
+    if (!(scores.q->type.shape[i] == from[i]) || !(scores.turned->type.shape[i] == from[i])) return false;
+  if (scores.mask && scores.mask->type.shape.rank > same) {
+    const Shape mask = scores.mask->type.shape;
+    Shape last;
+    last.rank = 0;
+    for (int i = 0; i < mask.rank; ++i) {
+      if (i >= mask.rank - same)
+        last.push(mask[i]);
+      else if (!mask[i].is(1))
+        return false;
+    }
+    if (!(scores.mask = contents::reshaped(build, scores.mask, last))) return false;
+  }
+  scores.q = with_batches(scores.q, to, build);
+  scores.turned = with_batches(scores.turned, to, build);
+  return scores.q && scores.turned;
+}
+
+// Follows scores, which are multiplied by `scale`, back to their product. Masks and factors stand in any order; which
+// operand of a sum is the mask shows by where the product is.
+std::optional<Scores> scores_of(Value* y, double scale, int depth, Builder& build) {
+  y = without_factor(y, scale);
+  if (const Node* product = made_by(y, op_matmul))
+    return Scores{.q = product->inputs[0], .turned = product->inputs[1], .scale = scale};
+  if (const Node* join = made_by(y, op_reshape)) {
+    auto found = depth > 0 ? scores_of(join->inputs[0], scale, depth - 1, build) : std::nullopt;
+    return found && in_batches_of(*found, join->inputs[0]->type.shape, y->type.shape, build) ? found : std::nullopt;
+  }
+  for (const OpDef* op : {&op_add, &op_mul}) {
+    const Node* node = made_by(y, *op);
+    for (size_t from = 0; node && depth > 0 && from < 2; ++from) {
+      Value *inner = node->inputs[from], *other = node->inputs[1 - from];
+      if (!(inner->type == y->type) || !(op == &op_add ? usable_mask(other, y) : usable_factor(other, y))) continue;
+      auto found = scores_of(inner, scale, depth - 1, build);
+      if (!found) continue;
+      if (op == &op_add) {
+        found->mask = with_mask(found->mask, other, scale, build);
+      } else {
+        Value* q = build.one(op_mul, {found->q, other});
+        if (found->mask || !(q->type == found->q->type)) return {};
+        found->q = q;
+      }
+      return found;
+    }
+  }
+  return {};
+}
+
+// Two operands belong to the same batches and heads; `shared`: the second may have one head for all.
+bool same_batches(const Value* a, const Value* b, bool shared) {
   const Shape &s = a->type.shape, &r = b->type.shape;
-  if (!s.known() || !r.known() || s.rank != r.rank || s.rank < 3 || s.rank > 4 || a->type.dtype != b->type.dtype)
+  if (!s.known() || !r.known() || s.rank != r.rank || s.rank < 3 || s.rank > 5 || a->type.dtype != b->type.dtype)
     return false;
   for (int i = 0; i + 2 < s.rank; ++i)
-    if (!(s[i] == r[i])) return false;
+    if (!(s[i] == r[i]) && !(shared && s.rank == 4 && i == 1 && r[i].is(1))) return false;
   return true;
 }
 
-// A summand of the scores that says something of every key. In three dimensions the operator has no axis for its
-// batches.
-bool usable_mask(const Value* mask, const Value* scores) {
-  const Shape &s = mask->type.shape, &r = scores->type.shape;
-  return s.known() && s.rank >= 1 && s.rank <= (r.rank == 4 ? 4 : 2) && s.back() == r.back() &&
-         mask->type.dtype == scores->type.dtype;
+// Operands as the operator takes them, [batch, heads, rows, columns]: three dimensions have one head, two batches of
+// five become one. Null when their shape cannot be said.
+Value* in_four_dims(Value* x, Builder& build) {
+  const Shape& s = x->type.shape;
+  if (s.rank == 4) return x;
+  DimTable& dims = *build.graph().dims;
+  const Shape four = s.rank == 3 ? Shape{s[0], Dim(1), s[1], s[2]} : Shape{dims.mul(s[0], s[1]), s[2], s[3], s[4]};
+  return contents::reshaped(build, x, four);
+}
+
+// A mask of scores whose shape is `scores`, for scores in four dimensions.
+Value* mask_in_four_dims(Value* mask, const Shape& scores, Builder& build) {
+  const Shape& s = mask->type.shape;
+  if (scores.rank == 4 || s.rank <= 2 || (s.rank == 3 && scores.rank == 5)) return mask;
+  if (s.rank == 4) return s[0].is(1) || scores[0].is(1) ? mask : nullptr;
+  if (s.rank == 3 || (s[0] == scores[0] && s[1] == scores[1])) return in_four_dims(mask, build);
+  return s[0].is(1) && (s[1].is(1) || scores[0].is(1)) ? in_four_dims(mask, build) : nullptr;
 }
 
 // A row of softmax has NaN everywhere or nowhere: one NaN or infinity in it, or nothing but -inf, makes its sum NaN.
@@ -82,30 +198,65 @@ Value* zeros_for_nan(const Match& m, Builder& build) {
   return build.one(op_softmax, attributes, {weights->inputs[0]});
 }
 
-Value* attention(const Match& m, Builder& build) {
-  Value* scores = m["scores"];
-  Value* mask = nullptr;
-  double scale = 1;
-  if (const Node* sum = made_by(scores, op_add)) {
-    const size_t from =
-        made_by(sum->inputs[1], op_matmul) || made_by(sum->inputs[1], op_mul) || made_by(sum->inputs[1], op_div);
-    mask = sum->inputs[1 - from];
-    if (!(sum->inputs[from]->type == scores->type) || !usable_mask(mask, scores)) return nullptr;
-    scores = sum->inputs[from];
-  }
-  const Node* product = made_by(without_factor(scores, scale), op_matmul);
-  if (!product || !contents::is_float(scores)) return nullptr;
-  Value* q = operand(product->inputs[0], scale, build);
-  Value* turned = operand(product->inputs[1], scale, build);
-  if (!made_by(turned, op_transpose) || !same_batches(q, turned) || !same_batches(q, m["v"]) || !(scale != 0))
-    return nullptr;
+// The last two dimensions change places.
+Value* turned_back(Value* x, Builder& build) {
   Transpose last_two;
-  const int rank = q->type.shape.rank;
+  const int rank = x->type.shape.rank;
   for (int i = 0; i < rank; ++i) last_two.perm.push(i < rank - 2 ? i : 2 * rank - 3 - i);
-  Value* k = build.one(op_transpose, last_two, {turned});
-  Attention a{.scale = static_cast<float>(scale), .zero_nan = m.node("w").attributes<Softmax>().zero_nan};
-  if (rank == 3) a.q_heads = a.kv_heads = 1;
-  return build.one(op_attention, a, mask ? Values{q, k, m["v"], mask} : Values{q, k, m["v"]});
+  return build.one(op_transpose, last_two, {x});
+}
+
+// softmax · v as one operator, or null.
+Value* fused(const Node& softmax, Value* v, Builder& build) {
+  auto found = scores_of(softmax.inputs[0], 1, 6, build);
+  if (!found || !contents::is_float(found->q)) return nullptr;
+  Value* q = operand(found->q, found->scale, build);
+  Value* turned = as_many_dims(operand(found->turned, found->scale, build), q->type.shape, build);
+  v = as_many_dims(v, q->type.shape, build);
+  if (!same_batches(q, turned, true) || !same_batches(turned, v, false) || found->scale == 0 ||
+      std::isnan(found->scale))
+    return nullptr;
+  Attention a{.scale = static_cast<float>(found->scale), .zero_nan = softmax.attributes<Softmax>().zero_nan};
+  Value *k = turned_back(turned, build), *mask = found->mask;
+  const Shape whole = v->type.shape, scores = softmax.inputs[0]->type.shape;
+  const bool three = whole.rank == 3 && (!mask || mask->type.shape.rank < 3);
+  if (three) {
+    a.q_heads = a.kv_heads = 1;
+  } else {
+    q = in_four_dims(q, build), k = in_four_dims(k, build), v = in_four_dims(v, build);
+    if (mask && !(mask = mask_in_four_dims(mask, scores, build))) return nullptr;
+    if (!q || !k || !v) return nullptr;
+  }
+  Value* y = build.one(op_attention, a, mask ? Values{q, k, v, mask} : Values{q, k, v});
+  Shape out = scores;
+  out[out.rank - 1] = whole.back();
+  return three || whole.rank == 4 ? y : contents::reshaped(build, y, out);
+}
+
+Value* attention(const Match& m, Builder& build) { return fused(m.node("w"), m["v"], build); }
+
+// Batches and heads are joined or parted between softmax and the product.
+Value* attention_of_other_batches(const Match& m, Builder& build) {
+  const Shape &from = m["w"]->type.shape, &to = m["r"]->type.shape;
+  const int n = from.rank, k = to.rank;
+  if (!from.known() || !to.known() || n < 3 || k < 3 || !(from[n - 1] == to[k - 1]) || !(from[n - 2] == to[k - 2]))
+    return nullptr;
+  for (int i = 0; i + 2 < k; ++i)
+    if (m["v"]->type.shape.rank != k || !(m["v"]->type.shape[i] == to[i])) return nullptr;
+  Value* v = with_batches(m["v"], from, build);
+  Value* y = v ? fused(m.node("w"), v, build) : nullptr;
+  return y ? contents::reshaped(build, y, m.root->outputs[0]->type.shape) : nullptr;
+}
+
+// The product the other way round, vᵀ · softmaxᵀ, where values have one column for each key.
+Value* turned_attention(const Match& m, Builder& build) {
+  const Ints& perm = m.node("t").attributes<Transpose>().perm;
+  const int rank = m["w"]->type.shape.rank;
+  if (rank < 3 || m["v"]->type.shape.rank != rank || static_cast<int>(perm.size()) != rank) return nullptr;
+  for (int i = 0; i < rank; ++i)
+    if (perm[static_cast<size_t>(i)] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return nullptr;
+  Value* y = fused(m.node("w"), turned_back(m["v"], build), build);
+  return y ? turned_back(y, build) : nullptr;
 }
 
 std::vector<Rule> make() {
@@ -115,6 +266,11 @@ std::vector<Rule> make() {
        is(op_where, {is(op_is_nan, {any("w")}), any("zero"), any("w")}), zeros_for_nan},
       {"recognise-attention", "softmax(q · kᵀ · scale + mask) · v → attention(q, k, v, mask)",
        is(op_matmul, {weights, any("v")}), attention, &op_attention},
+      {"recognise-attention-of-other-batches", "reshape(softmax(q · kᵀ · scale + mask)) · v → reshape(attention)",
+       is(op_matmul, {is(op_reshape, {weights, any("shape")}).once().as("r"), any("v")}), attention_of_other_batches,
+       &op_attention},
+      {"recognise-turned-attention", "v · softmax(q · kᵀ · scale + mask)ᵀ → attention(q, k, vᵀ, mask)ᵀ",
+       is(op_matmul, {any("v"), is(op_transpose, {weights}).once().as("t")}), turned_attention, &op_attention},
   };
 }
 

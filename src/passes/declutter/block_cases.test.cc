@@ -12,11 +12,6 @@ std::vector<RuleCase> block_cases() {
   const std::string squares = "%q = square(%x)\n%v = reduce(%q, %last) kind=mean\n%w = add(%v, %eps)\n";
   const std::string layer = "%y = layer_norm(%x, %o, %z) epsilon=1e-05\n# with " + ones + "# with " + zeros;
   const std::string rms = "%y = rms_norm(%x, %o) epsilon=1e-05\n# with " + ones;
-  const std::string qkv = "input %q: f32[2,3,5,4] \"q\"\ninput %k: f32[2,3,6,4] \"k\"\ninput %v: f32[2,3,6,7] \"v\"\n";
-  const std::string half = "constant %f: f32[] = {0.5}\nconstant %g: f32[] = {2}\ninput %m: f32[5,6] \"m\"\n";
-  const std::string turn = "%t = transpose(%k) perm=[0,1,3,2]\n";
-  const std::string key = "%l = transpose(%t) perm=[0,1,3,2]\n";
-  const std::string weigh = "%w = softmax(%s) axis=-1\n%y = matmul(%w, %v)\n";
   const std::string image =
       "input %i: f32[2,6,3,2] \"i\"\nconstant %c: i64[5] = {2, 3, 2, 3, 2}\nconstant %b: i64[4] = {2, 6, 3, 2}\n";
   const std::string shuffled = "%r = reshape(%j, %c)\n%t = transpose(%r) perm=[0,2,1,3,4]\n%y = reshape(%t, %b)\n";
@@ -30,19 +25,6 @@ std::vector<RuleCase> block_cases() {
       {"scale-into-rms-norm", x + s + ones, "%n = rms_norm(%x, %o)\n%y = mul(%s, %n)\n", "%y = rms_norm(%x, %s)\n"},
       {"shift-into-layer-norm", x + s + zeros + t, "%n = layer_norm(%x, %s, %z)\n%y = add(%n, %t)\n",
        "%y = layer_norm(%x, %s, %u)\n# with constant %u: f32[4] = {0.5, 0, 1, 2}\n"},
-      {"recognise-attention", qkv, turn + "%s = matmul(%q, %t)\n" + weigh,
-       turn + key + "%y = attention(%q, %l, %v) scale=1\n"},
-      {"recognise-attention", qkv + half, turn + "%p = matmul(%q, %t)\n%r = div(%p, %g)\n%s = add(%r, %m)\n" + weigh,
-       turn + key + "%y = attention(%q, %l, %v, %m) scale=0.5\n"},
-      {"recognise-attention", qkv + half,
-       "%a = mul(%q, %f)\n%b = mul(%k, %f)\n%t = transpose(%b) perm=[0,1,3,2]\n%s = matmul(%a, %t)\n" + weigh,
-       "%t = transpose(%k) perm=[0,1,3,2]\n" + key + "%y = attention(%q, %l, %v) scale=0.25\n"},
-      {"zeros-for-nan-of-softmax", "input %s: f32[2,5,6] \"s\"\nconstant %z: f32[] = {0}\n",
-       "%w = softmax(%s) axis=1\n%n = is_nan(%w)\n%y = where(%n, %z, %w)\n",
-       "%y = softmax(%s) axis=1, zero_nan=true\n"},
-      {"recognise-attention", qkv,
-       turn + "%s = matmul(%q, %t)\n%w = softmax(%s) axis=-1, zero_nan=true\n%y = matmul(%w, %v)\n",
-       turn + key + "%y = attention(%q, %l, %v) scale=1, zero_nan=true\n"},
       {"recognise-shuffle", image, "%j = relu(%i)\n" + shuffled,
        "%j = relu(%i)\n%p, %q, %s = split(%j) axis=1, parts=3\n%y = interleave(%p, %q, %s) axis=1\n"},
       {"recognise-shuffle", image,

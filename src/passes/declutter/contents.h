@@ -1,9 +1,15 @@
 // Numbers in constants, for rules that compute with weights.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "ir/builder.h"
+#include "ops/move/reshape.h"
+
+namespace mica {
+MICA_DECLARE_OP(reshape);
+}
 
 namespace mica::contents {
 
@@ -55,6 +61,20 @@ inline std::vector<double> along_axis(const Value& value, int rank, int axis, in
   std::vector<double> list = numbers(value);
   if (list.size() == 1) list.assign(static_cast<size_t>(count), list[0]);
   return list.size() == static_cast<size_t>(count) ? list : std::vector<double>();
+}
+
+// reshape(x) to `shape`, of as many elements; null when its dimensions cannot all be said: each is a number, what x has
+// in that place, or the one that follows from the others. Nothing is known of how empty tensors are parted.
+inline Value* reshaped(Builder& build, Value* x, const Shape& shape) {
+  const Shape& from = x->type.shape;
+  std::vector<int64_t> dims;
+  for (int i = 0; i < shape.rank; ++i) {
+    const bool kept = i < from.rank && from[i] == shape[i];
+    if (shape[i].is(0)) return nullptr;
+    dims.push_back(shape[i].is_fixed() ? shape[i].value() : kept ? 0 : -1);
+  }
+  if (std::ranges::count(dims, -1) > 1) return nullptr;
+  return build.one(op_reshape, Reshape{}, {x, build.ints(dims)});
 }
 
 // The elements of an integer tensor, when each is a known number.

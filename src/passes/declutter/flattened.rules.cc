@@ -1,6 +1,6 @@
-// Images between tokens: networks that mix attention with convolutions turn [N, pixels, C] into [N, C, height, width]
-// and back, a transposition beside a reshape. In the other order the transposition is that of an image whose channels
-// lie innermost, which costs nothing.
+// Images between tokens: networks that mix attention with convolutions turn [N, C, height, width] into [N, pixels, C],
+// a reshape before a transposition (the way back is that of transposes.rules.cc). In the other order the transposition
+// is that of an image whose channels lie innermost, which costs nothing.
 #include "ops/move/reshape.h"
 #include "ops/move/transpose.h"
 #include "passes/rewrite.h"
@@ -31,19 +31,6 @@ Value* reshaped(Value* x, std::vector<int64_t> dims, Builder& build) {
   return build.one(op_reshape, Reshape{}, {x, build.ints(dims)});
 }
 
-Value* image_of_tokens(const Match& m, Builder& build) {
-  const Shape& image = m.root->outputs[0]->type.shape;
-  if (!swaps_last_two(m.node("turn")) || !flattens(image, m["turn"]->type.shape)) return nullptr;
-  std::vector<int64_t> dims{0};  // the batch as it is
-  Transpose inward{.perm = {0, image.rank - 1}};
-  for (int i = 2; i < image.rank; ++i) {
-    dims.push_back(image[i].value());
-    inward.perm.push(i - 1);
-  }
-  dims.push_back(image[1].value());
-  return build.one(op_transpose, inward, {reshaped(m["x"], dims, build)});
-}
-
 Value* tokens_of_image(const Match& m, Builder& build) {
   const Shape& image = m["x"]->type.shape;
   if (!swaps_last_two(*m.root) || !flattens(image, m["flat"]->type.shape)) return nullptr;
@@ -63,11 +50,9 @@ Value* before_flattening(const Match& m, Builder& build) {
 }
 
 std::vector<Rule> make() {
-  std::vector<Rule> rules{
-      {"image-of-tokens", "reshape(transpose(x)) to an image → transpose(reshape(x))",
-       is(op_reshape, {is(op_transpose, {any("x")}).once().as("turn"), any("shape")}), image_of_tokens},
-      {"tokens-of-image", "transpose(reshape(x)) of an image → reshape(transpose(x))",
-       is(op_transpose, {is(op_reshape, {any("x"), any("shape")}).once().as("flat")}), tokens_of_image}};
+  std::vector<Rule> rules{{"tokens-of-image", "transpose(reshape(x)) of an image → reshape(transpose(x))",
+                           is(op_transpose, {is(op_reshape, {any("x"), any("shape")}).once().as("flat")}),
+                           tokens_of_image}};
   const Pattern conv = is(op_conv, {any("x"), any("w")}).rest().once();
   const auto flat = [](const Pattern& image) {
     return is(op_reshape, {image.as("image"), any("shape")}).once().as("flat");

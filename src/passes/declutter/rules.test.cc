@@ -16,8 +16,9 @@ using support::RuleCase;
 
 std::vector<RuleCase> all_cases() {
   std::vector<RuleCase> all;
-  for (auto list : {support::cleanup_cases(), support::region_cases(), support::arithmetic_cases(),
-                    support::composite_cases(), support::block_cases(), support::weight_cases()})
+  for (auto list :
+       {support::cleanup_cases(), support::region_cases(), support::arithmetic_cases(), support::composite_cases(),
+        support::block_cases(), support::attention_cases(), support::weight_cases()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }
@@ -110,8 +111,7 @@ TEST(Rules, AnswersStay) {
 
 // A rule whose result has no kernel rests unless it is asked for.
 TEST(Rules, NothingIsMadeThatOnlyTheReferenceComputes) {
-  for (const RuleCase& c : support::block_cases()) {
-    if (c.rule != "recognise-attention") continue;
+  for (const RuleCase& c : support::attention_cases()) {
     Graph graph = graph_from_text(graph_of(c.given, c.before));
     declutter(graph);
     for (const auto& node : graph.nodes) EXPECT_TRUE(node->op->name != "attention" || find_run(*node->op));
@@ -144,6 +144,16 @@ TEST(Rules, NearMisses) {
       {"recognise-attention",
        "input %q: f32[2,3,5,4] \"q\"\ninput %k: f32[1,3,6,4] \"k\"\ninput %v: f32[2,3,6,7] \"v\"\n",
        "%t = transpose(%k) perm=[0,1,3,2]\n%s = matmul(%q, %t)\n%w = softmax(%s) axis=-1\n%y = matmul(%w, %v)\n"},
+      {"recognise-attention",
+       "input %q: f32[2,3,5,4] \"q\"\ninput %t: f32[2,3,4,6] \"t\"\ninput %v: f32[2,1,6,7] \"v\"\n",
+       "%s = matmul(%q, %t)\n%w = softmax(%s) axis=-1\n%y = matmul(%w, %v)\n"},
+      {"recognise-attention",
+       "input %q: f32[2,3,5,4] \"q\"\ninput %t: f32[2,3,4,6] \"t\"\ninput %v: f32[2,3,6,7] \"v\"\ninput %f: f32[5,1] "
+       "\"f\"\n"
+       "input %m: f32[6] \"m\"\n",
+       "%p = matmul(%q, %t)\n%r = add(%p, %m)\n%n = mul(%r, %f)\n%w = softmax(%n) axis=-1\n%y = matmul(%w, %v)\n"},
+      {"part-before-transpose", "input %x: f32[2,4,3] \"x\"\nconstant %c: i64[4] = {2, 3, 2, 2}\n",
+       "%t = transpose(%x) perm=[1,2,0]\n%y = reshape(%t, %c)\n"},
   };
   for (const Miss& miss : misses) {
     SCOPED_TRACE(std::string(miss.rule) + "\n" + miss.statements);

@@ -1,4 +1,7 @@
 // Transposes move behind element-wise work, where they meet their inverses.
+#include <optional>
+
+#include "base/checked.h"
 #include "ops/move/transpose.h"
 #include "passes/declutter/contents.h"
 #include "passes/rewrite.h"
@@ -91,6 +94,51 @@ Value* of_joined_axes(const Match& m, Builder& build) {
   return build.one(op_transpose, transpose_of(all), {m["x"]});
 }
 
+// A reshape that parts one axis and keeps the others: `axis` of the operand becomes `count` axes of the result.
+struct Parting {
+  int axis = -1, count = 0;
+};
+
+std::optional<Parting> parting(const Shape& from, const Shape& to) {
+  if (!from.known() || !to.known() || from.rank < 1 || to.rank <= from.rank) return {};
+  int front = 0, back = 0;
+  while (front + 1 < from.rank && from[front] == to[front]) ++front;
+  while (front + back + 1 < from.rank && from[from.rank - 1 - back] == to[to.rank - 1 - back]) ++back;
+  if (front + back + 1 != from.rank) return {};
+  int64_t product = 1;
+  bool fixed = from[front].is_fixed();
+  for (int i = 0; i < to.rank; ++i) {
+    if (to[i].is(0)) return {};  // nothing says how an empty tensor is parted
+    if (i < front || i >= to.rank - back) continue;
+    fixed = fixed && to[i].is_fixed();
+    if (fixed && !checked_mul(product, to[i].value(), product)) return {};
+  }
+  if (fixed && product != from[front].value()) return {};
+  return Parting{front, to.rank - back - front};
+}
+
+// An axis is parted in front of the transposition: tokens become an image there, and heads leave the batch.
+Value* parted_first(const Match& m, Builder& build) {
+  const Shape &x = m["x"]->type.shape, &moved = m["move"]->type.shape, &out = m.root->outputs[0]->type.shape;
+  const auto parts = parting(moved, out);
+  if (!parts || !x.known()) return nullptr;
+  const auto order = order_of(m.node("move"));
+  const auto axis = static_cast<int>(order[static_cast<size_t>(parts->axis)]);  // of x
+  const int more = parts->count - 1;
+  Shape parted = Shape::of_rank(out.rank);
+  std::vector<int64_t> all;
+  for (int i = 0; i < moved.rank; ++i) {
+    const auto from = static_cast<int>(order[static_cast<size_t>(i)]);
+    const int place = from + (from > axis ? more : 0), at = i + (i > parts->axis ? more : 0);
+    for (int k = 0; k < (i == parts->axis ? parts->count : 1); ++k) {
+      parted[place + k] = out[at + k];
+      all.push_back(place + k);
+    }
+  }
+  Value* first = contents::reshaped(build, m["x"], parted);
+  return first ? build.one(op_transpose, transpose_of(all), {first}) : nullptr;
+}
+
 std::vector<Rule> make() {
   const auto moved = [](const char* x, const char* as) { return is(op_transpose, {any(x)}).once().as(as); };
   std::vector<Rule> rules;
@@ -111,6 +159,8 @@ std::vector<Rule> make() {
        is(op_reshape,
           {is(op_transpose, {is(op_reshape, {any("x"), any("joined")}).as("flat")}).once().as("move"), any("parted")}),
        of_joined_axes});
+  rules.push_back({"part-before-transpose", "reshape(transpose(x)) that parts an axis → transpose(reshape(x))",
+                   is(op_reshape, {moved("x", "move"), any("shape")}), parted_first});
   return rules;
 }
 
