@@ -12,6 +12,7 @@ int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 double most(double a, double b) { return a > b ? a : b; }
 
 constexpr double kStreamBytes = 10;  // a cycle, from beyond the second-level cache
+constexpr double kSmallBytes = 4;    // of matrices of one group, so small that nothing is fetched ahead
 constexpr double kCopyBytes = 24;    // a cycle, gathering
 constexpr double kSegmentCycles = 6;
 constexpr double kInputCycles = 3.5, kOutputCycles = 4;  // a vector of one point of a transform
@@ -61,9 +62,10 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
   const double gather = static_cast<double>(m) *
                         (static_cast<double>(depth) * 4 / kCopyBytes + static_cast<double>(segments) * kSegmentCycles);
   const auto groups = static_cast<double>(p.groups);
-  const double product = groups * product_cycles(isa, m, panels, depth);
-  const double weights = groups * static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
-  return overlapped(product, weights, limits) + groups * gather;
+  const double product = product_cycles(isa, m, panels, depth);
+  const double weights = static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
+  if (p.groups > 1) return groups * (product + gather + weights / kSmallBytes);
+  return overlapped(product, weights, limits) + gather;
 }
 
 // Nothing is gathered but what lies under the tiles at the edges.
@@ -94,7 +96,9 @@ double grouped_cycles(const ConvProblem& p, Isa isa) {
   const int64_t outputs = p.images * p.out[0] * p.out[1] * up(p.out[2], 2) * 2;
   const auto inputs = static_cast<double>(p.images * p.in[0] * p.in[1] * p.in[2]);
   const auto versions = static_cast<double>(grouped_versions(width));
-  return vectors * (static_cast<double>(outputs) * (fmas * 1.1 + 8) + inputs * (1 + versions) * kBandCycles);
+  const double weights = static_cast<double>(grouped_size({p.out_channels, width, taps})) * 4;
+  return vectors * (static_cast<double>(outputs) * (fmas * 1.1 + 8) + inputs * (1 + versions) * kBandCycles) +
+         weights / kStreamBytes;
 }
 
 double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
@@ -110,10 +114,11 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const int64_t width = (panel_count(channels) + panel_count(columns)) * kPanel;
   const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, lanes_of(isa).rows);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
-  const double calls = static_cast<double>(p.groups) * points * blocks;
-  const double product = calls * product_cycles(isa, block, panel_count(columns), channels);
-  const double weights = calls * static_cast<double>(panels_size(channels, columns)) * 4;
-  return overlapped(product, weights, limits) + static_cast<double>(p.groups) * transforms;
+  const auto groups = static_cast<double>(p.groups);
+  const double product = points * blocks * product_cycles(isa, block, panel_count(columns), channels);
+  const double weights = points * blocks * static_cast<double>(panels_size(channels, columns)) * 4;
+  if (p.groups > 1) return groups * (product + transforms + weights / kSmallBytes);
+  return overlapped(product, weights, limits) + transforms;
 }
 
 double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {

@@ -25,18 +25,23 @@ struct GroupedRow {
   int64_t tap_count;
   int64_t steps, pixel_step;  // of a row of taps: taps, for each its blocks of channels; floats from output to output
   const int64_t* step;        // where m ^ 4b of each stands
-  const float* bias;           // or null
+  const float* bias;          // or null
   float* out;
   int64_t out_pixel;
   int lanes;
   float lo, hi;
+  const float* fetch;  // weights of the channels that come next, up to fetch_end, a part behind each tile
+  const float* fetch_end;
+  int64_t fetch_floats;
 };
 
 template <int kDiagonals>
 MICA_INLINE F32 fold(const F32 (&sum)[kDiagonals]) {
   const F32 pair = add(sum[0], exchange<1>(sum[1]));
-  if constexpr (kDiagonals == 2) return pair;
-  else return add(pair, exchange<2>(add(sum[2], exchange<1>(sum[3]))));
+  if constexpr (kDiagonals == 2)
+    return pair;
+  else
+    return add(pair, exchange<2>(add(sum[2], exchange<1>(sum[3]))));
 }
 
 // `count` outputs from output `o` on, at most kPixels.
@@ -75,7 +80,7 @@ void grouped_tile(const GroupedRow& g, int64_t o, int64_t count) {
 // As many wide tiles as needed, some of them narrow ones where that leaves less over; the last one makes outputs of its
 // neighbour once more, to the same bits.
 template <int kDiagonals>
-void grouped_row(const GroupedRow& g, int64_t width) {
+void grouped_row(GroupedRow& g, int64_t width) {
   constexpr int kWide = kWideGroupedTile<kDiagonals>, kNarrow = kNarrowGroupedTile;
   const int64_t tiles = (width + kWide - 1) / kWide, spare = tiles * kWide - width;
   const int64_t narrow = kWide == kNarrow ? 0 : spare / (kWide - kNarrow + (kWide == kNarrow));
@@ -89,6 +94,8 @@ void grouped_row(const GroupedRow& g, int64_t width) {
     else
       grouped_tile<kDiagonals, kNarrow>(g, begin, count);
     o = begin + count;
+    const float* fetched = g.fetch + g.fetch_floats < g.fetch_end ? g.fetch + g.fetch_floats : g.fetch_end;
+    for (; g.fetch < fetched; g.fetch += kPanel) prefetch_far(g.fetch);
   }
 }
 
@@ -96,8 +103,8 @@ void grouped_row(const GroupedRow& g, int64_t width) {
 struct GroupedBand {
   int64_t row_begin, row_end;  // through the batch
   int64_t channel, unit;
-  Pixel corner;                // the input pixel under tap 0 of the first output
-  int64_t rows, pixel;         // input rows from corner.y on; floats of a pixel
+  Pixel corner;         // the input pixel under tap 0 of the first output
+  int64_t rows, pixel;  // input rows from corner.y on; floats of a pixel
   float* data;
   DepthwiseTap* taps;  // for kernel[0] · kernel[1] rows
   int64_t* steps;      // for kernel[2] · blocks
@@ -180,6 +187,14 @@ void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& fi
                .out_pixel = p.out_view.pixel,
                .lo = clips ? e.a : -__builtin_inff(),
                .hi = clips ? e.b : __builtin_inff()};
+  // Each vector of channels fetches its share of the next unit's weights, where there are any.
+  const int64_t unit_floats = band.unit * depth, next = (band.channel / band.unit + 1) * unit_floats;
+  const int64_t all_floats = panel_count(p.out_channels) * depth * kPanel;
+  const int64_t pieces = (band.row_end - band.row_begin) * ((p.out[2] + kNarrowGroupedTile - 1) / kNarrowGroupedTile) *
+                         (band.unit / kLanes);
+  g.fetch = args.w + (next < all_floats ? next : all_floats);
+  g.fetch_end = args.w + (next + unit_floats < all_floats ? next + unit_floats : all_floats);
+  g.fetch_floats = (unit_floats / pieces / kPanel + 1) * kPanel;
   for (int64_t c = 0; c < band.unit && band.channel + c < p.out_channels; c += kLanes) {
     const int64_t channel = band.channel + c, left = p.out_channels - channel;
     const float* w = args.w + channel / kPanel * depth * kPanel + channel % kPanel;
