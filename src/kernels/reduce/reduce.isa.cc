@@ -52,31 +52,44 @@ float reduce_single(const ReduceArgs& args, const float* in) {
   return lane[0];
 }
 
-// Up to kLaneBlock neighbours side by side.
-template <ReduceFunction kF>
-void reduce_lanes(const ReduceArgs& args, const float* in, float* out, int64_t lanes) {
+// `width` neighbours side by side, at most kVectors vectors of them; fewer only of one vector.
+template <ReduceFunction kF, int kVectors>
+void reduce_vectors(const ReduceArgs& args, const float* in, float* out, int width) {
   const int last = args.inner_loops - 1;
   const int64_t runs = runs_of(args), n = args.inner[last], step = args.in_inner[last];
-  for (int64_t v = 0; v < lanes; v += kLanes) {
-    const int width = static_cast<int>(least(kLanes, lanes - v));
-    Tree<kF, 1> tree;
-    F32 sum = neutral<kF>();
-    int64_t in_block = 0;
-    for (int64_t r = 0; r < runs; ++r) {
-      const float* from = in + v + offset_of(r, args.inner, args.in_inner, last);
-      for (int64_t i = 0; i < n; ++i) {
-        sum = with_element<kF>(sum, load_some(from + i * step, width));
-        if (++in_block < kBlockVectors) continue;
-        tree.push({{sum}});
-        sum = neutral<kF>();
-        in_block = 0;
-      }
+  Lanes<kVectors> none;
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) none.part[v] = neutral<kF>();
+  Tree<kF, kVectors> tree;
+  Lanes<kVectors> sum = none;
+  int64_t in_block = 0;
+  for (int64_t r = 0; r < runs; ++r) {
+    const float* from = in + offset_of(r, args.inner, args.in_inner, last);
+    for (int64_t i = 0; i < n; ++i, from += step) {
+      MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum.part[v] =
+          with_element<kF>(sum.part[v], kVectors > 1 ? load(from + v * kLanes) : load_some(from, width));
+      if (++in_block < kBlockVectors) continue;
+      tree.push(sum);
+      sum = none;
+      in_block = 0;
     }
-    if (in_block) tree.push({{sum}});
-    float lane[kLanes];
-    store(lane, tree.count ? tree.result().part[0] : neutral<kF>());
-    for (int i = 0; i < width; ++i) out[(v + i) * args.out_lane] = finished(lane[i], args);
   }
+  if (in_block) tree.push(sum);
+  if (tree.count) none = tree.result();
+  float lane[kVectors * kLanes];
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) store(lane + v * kLanes, none.part[v]);
+  for (int i = 0; i < width; ++i) out[i * args.out_lane] = finished(lane[i], args);
+}
+
+// Up to kLaneBlock neighbours. Sums, the common case, run over four vectors at a time: as many chains of additions,
+// and lines of memory that lie side by side.
+template <ReduceFunction kF>
+void reduce_lanes(const ReduceArgs& args, const float* in, float* out, int64_t lanes) {
+  int64_t v = 0;
+  if constexpr (kF == ReduceFunction::kSum)
+    for (; v + 4 * kLanes <= lanes; v += 4 * kLanes)
+      reduce_vectors<kF, 4>(args, in + v, out + v * args.out_lane, 4 * kLanes);
+  for (; v < lanes; v += kLanes)
+    reduce_vectors<kF, 1>(args, in + v, out + v * args.out_lane, static_cast<int>(least(kLanes, lanes - v)));
 }
 
 template <ReduceFunction kF>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -62,6 +63,37 @@ TEST(Reduce, TheSameBitsOnEverySetWithFusedMultiplyAdd) {
   for (Isa isa : every_isa())
     if (isa == Isa::kAvx2 || isa == Isa::kAvx512 || isa == Isa::kNeon) {
       EXPECT_EQ(answers(isa), 2985234575300394561u) << name_of(isa);
+    }
+}
+
+// Neighbours are summed side by side, several vectors at a time: each is the sum of its own numbers, and the same bits
+// on every set.
+TEST(Reduce, NeighboursSideBySide) {
+  constexpr int64_t kRuns = 3, kGap = 5;
+  for (int64_t lanes : {2, 15, 16, 63, 64, 70, 130})
+    for (int64_t n : {1, 11, 33}) {
+      const int64_t pixel = lanes + kGap, row = n * pixel + kGap;
+      const std::vector<float> x = numbers(static_cast<size_t>(kRuns * row));
+      std::vector<float> first;
+      for (Isa isa : every_isa()) {
+        ReduceArgs args{.inner_loops = 2, .inner = {kRuns, n}, .in_inner = {row, pixel}, .lanes = lanes, .out_lane = 2};
+        prepare_reduce(args);
+        std::vector<float> y(static_cast<size_t>(2 * lanes), -7.0f);
+        reduce_kernels(isa).reduce(args, x.data(), y.data(), 0, args.tasks);
+        for (int64_t c = 0; c < lanes; ++c) {
+          double sum = 0, size = 0;
+          for (int64_t i = 0; i < kRuns * n; ++i) {
+            const double term = x[static_cast<size_t>(i / n * row + i % n * pixel + c)];
+            sum += term;
+            size += std::fabs(term);
+          }
+          const auto at = static_cast<size_t>(2 * c);
+          ASSERT_TRUE(std::fabs(y[at] - sum) <= static_cast<double>(kRuns * n) * 6e-8 * size) << lanes << " " << n;
+          ASSERT_EQ(y[at + 1], -7.0f);
+        }
+        if (first.empty()) first = y;
+        EXPECT_EQ(y, first) << name_of(isa);
+      }
     }
 }
 
