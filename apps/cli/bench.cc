@@ -8,6 +8,7 @@
 
 #include "ceilings.h"
 #include "inputs.h"
+#include "start.h"
 #include "table.h"
 #include "verbs.h"
 
@@ -20,7 +21,7 @@ struct BenchFlags {
   ModelFlags model;
   InputFlags input;
   double seconds = 2;
-  bool layers = false, explain = false;
+  bool layers = false, explain = false, start = false;
   std::string format, trace, force;
 };
 
@@ -138,6 +139,7 @@ int explain(const BenchFlags& flags, const Session& session) {
 }
 
 int run(const BenchFlags& flags) {
+  if (flags.start) return measure_start(flags.model, flags.input, flags.format);
   if (!flags.force.empty()) ::setenv("MICA_FORCE", flags.force.c_str(), 1);
   const Context context = flags.model.context();
   Numbers n;
@@ -186,6 +188,8 @@ std::function<int()> add_bench(CLI::App& app) {
   app.add_flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
   app.add_flag("--explain", flags->explain,
                "each convolution's algorithm and what the others would cost, instead of times");
+  app.add_flag("--start", flags->start,
+               "load, first run and peak memory, in a process of its own for each way of using memory, instead");
   app.add_option("--force", flags->force,
                  "take this algorithm wherever it fits: implicit, pointwise, depthwise, winograd, winograd4, 6 or 8");
   app.add_option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");

@@ -185,7 +185,8 @@ void ModelFlags::add(CLI::App& app, bool with_running) {
   if (!with_running) return;
   app.add_option("--threads", threads, "threads, the caller's included; 0: what the machine grants");
   app.add_flag("--exact", exact, "the same bits on every instruction set with fused multiply-add");
-  app.add_flag("--low-memory", low_memory, "no second, larger form of weights");
+  app.add_option("--memory", memory, "full, or low: no second, larger form of weights")
+      ->check(CLI::IsMember({"full", "low"}));
   app.add_flag("--reference", reference, "plain loops instead of kernels");
   app.add_option("--row-chains", row_chains, "run stages as one, by rows: auto (where it is faster), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
@@ -216,7 +217,7 @@ tools::ConvertOptions ModelFlags::convert_options() const {
 mica_session_options ModelFlags::session_options() const {
   mica_session_options options = MICA_INIT(mica_session_options);
   options.exact = exact;
-  options.low_memory = low_memory;
+  options.low_memory = memory == "low";
   options.reference = reference;
   options.row_chains = row_chains == "always" ? 1 : row_chains == "never" ? -1 : 0;
   return options;

@@ -11,8 +11,8 @@ struct ModelFlags {
   std::string path, isa;
   int threads = 0;
   std::vector<std::string> shapes, bounds, states, outputs, rules_off, operators;
-  std::string row_chains = "auto";
-  bool strict = false, exact = false, low_memory = false, reference = false, unfused = false;
+  std::string row_chains = "auto", memory = "full";
+  bool strict = false, exact = false, reference = false, unfused = false;
 
   void add(CLI::App& app, bool with_running = true);
   tools::ConvertOptions convert_options() const;

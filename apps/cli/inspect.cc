@@ -65,7 +65,11 @@ std::string summary_json(const InspectFlags& flags, const Model& model, const Su
   }
   made.update(
       {{"parameters", s.model.parameters}, {"constant_bytes", s.model.constant_bytes}, {"stages", s.model.stages}});
-  if (s.bound) made.update({{"macs", s.flops / 2}, {"arena_bytes", s.memory.arena}, {"memory_bytes", s.memory.total}});
+  if (s.bound)
+    made.update({{"macs", s.flops / 2},
+                 {"arena_bytes", s.memory.arena},
+                 {"memory_bytes", s.memory.total},
+                 {"weight_bytes", s.memory.weights}});
   made["operators"] = Json::object();
   for (const auto& [name, count] : s.model.operators) made["operators"][name] = count;
   made["metadata"] = Json::object();
@@ -90,8 +94,9 @@ std::string summary_text(const Model& model, const Summary& s) {
                       bytes_text(static_cast<double>(s.model.constant_bytes)));
   if (s.bound) {
     text += fmt::format("multiply-adds  {}\n", count_text(static_cast<double>(s.flops) / 2));
-    text += fmt::format("memory of a run  {} (arena {})\n", bytes_text(static_cast<double>(s.memory.total)),
-                        bytes_text(static_cast<double>(s.memory.arena)));
+    text +=
+        fmt::format("memory of a run  {} (arena {}), weights {}\n", bytes_text(static_cast<double>(s.memory.total)),
+                    bytes_text(static_cast<double>(s.memory.arena)), bytes_text(static_cast<double>(s.memory.weights)));
   }
   text += fmt::format("{} stages:", s.model.stages);
   for (const auto& [name, count] : s.model.operators) text += fmt::format(" {} x{}", name, count);

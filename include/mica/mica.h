@@ -303,6 +303,8 @@ typedef struct mica_memory {
   uint64_t binds;        /* times that a part of the model was bound: to shapes, or contents that steer shapes, not met
                             before */
   uint64_t refreshes;    /* times that only the numbers of bounded dimensions changed: no memory was asked for */
+  size_t weights;        /* of the model, in RAM once it has run: what runs read in the file, and packed_weights. With
+                            `total`, what a run takes: known as soon as the session is prepared */
 } mica_memory;
 
 typedef struct mica_run_options {

@@ -145,6 +145,7 @@ nb::dict memory(PySession& session, const nb::list& values) {
   made["arena_bound"] = memory.arena_bound;
   made["total"] = memory.total;
   made["packed_weights"] = memory.packed_weights;
+  made["weights"] = memory.weights;
   made["binds"] = memory.binds;
   made["refreshes"] = memory.refreshes;
   return made;

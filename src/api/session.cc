@@ -163,6 +163,7 @@ Status memory_of(const mica_session& session, mica_memory* memory) {
   made.binds = runner.binds();
   made.refreshes = runner.refreshes();
   made.packed_weights = session.model->core->packed_bytes();
+  made.weights = session.model->core->weight_bytes();
   return write_struct(made, memory);
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/model.h"
 
+#include <algorithm>
 #include <new>
 
 #include "base/os.h"
@@ -72,6 +73,14 @@ bool Model::has_form(uint32_t index, const PackKey& key) const {
 size_t Model::plain_bytes(uint32_t index) const {
   const PlanConstant& constant = plan_.constants[index];
   return static_cast<size_t>(dense_bytes(constant.dtype, ConstantDims(constant).span()));
+}
+
+size_t Model::weight_bytes() const {
+  Lock lock(mutex_);
+  size_t sum = packed_bytes_;
+  for (uint32_t i = 0; i < plan_.constants.size(); ++i)
+    if (std::ranges::find(packed_, i, &Packed::constant) == packed_.end()) sum += plan_.constants[i].bytes;
+  return sum;
 }
 
 // Takes `data`.

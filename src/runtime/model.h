@@ -44,6 +44,8 @@ class Model final : public PackCache {
   bool has_form(uint32_t index, const PackKey& key) const;
   size_t plain_bytes(uint32_t index) const;
   size_t packed_bytes() const { return packed_bytes_; }
+  // What runs read: the forms that were made, and the constants that none was made of.
+  size_t weight_bytes() const;
 
  private:
   Model(Context& context, Plan plan) : context_(context), plan_(std::move(plan)) {}

@@ -149,6 +149,11 @@ def measure(place):
     events = json.loads((place / "trace.json").read_text())["traceEvents"]
     expect(any(e["ph"] == "X" and e["dur"] > 0 for e in events), "a trace")
     expect(mica("bench", out, "--seconds", "0.01", "--format", "csv").stdout.startswith("median ms,"), "CSV")
+    full, low = json.loads(mica("bench", out, "--start", "--threads", "1", "--format", "json").stdout)
+    expect((full["memory"], low["memory"]) == ("full", "low"), "the ways of using memory")
+    for start in (full, low):
+        expect(start["first_ms"] > 0 and 0 < start["arena_bytes"] <= start["promised_bytes"], f"a start: {start}")
+        expect(start["peak_bytes"] < start["promised_bytes"] + (8 << 20), f"the peak is what was promised: {start}")
     same = json.loads(mica("compare", f"{DIGITS}@reference", out, SEVEN, "--format", "json").stdout)
     expect(not same["different"] and same["stages_compared"] > 2 and "first" not in same, "equal models")
 
