@@ -307,6 +307,13 @@ std::vector<double> with_epilogue(const TensorView& truth, const TensorView* res
   return out;
 }
 
+void bind_input(const RunValue& value, bool constant, std::vector<BoundOperand>& inputs, std::vector<void*>& operands) {
+  BoundOperand operand{.present = value.present, .constant = constant && value.present, .view = value.tensor};
+  operands.push_back(value.present ? value.tensor.data : nullptr);
+  if (!operand.constant) operand.view.data = nullptr;
+  inputs.push_back(operand);
+}
+
 class HookCheck {
  public:
   HookCheck(Prepared& p, const RunDef& run, const TestRunScope& truth)
@@ -359,13 +366,6 @@ class HookCheck {
   }
 
  private:
-  static void bind_input(const RunValue& value, bool constant, std::vector<BoundOperand>& inputs,
-                         std::vector<void*>& operands) {
-    BoundOperand operand{.present = value.present, .constant = constant && value.present, .view = value.tensor};
-    operands.push_back(value.present ? value.tensor.data : nullptr);
-    if (!operand.constant) operand.view.data = nullptr;
-    inputs.push_back(operand);
-  }
   void bind_output(size_t i, Arrangement arrangement, std::deque<Buffer>& made, std::vector<BoundOperand>& outputs,
                    std::vector<void*>& operands) {
     const RunValue& value = truth_.out_values[i];
@@ -497,6 +497,38 @@ void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found)
   EXPECT_EQ(hook.fallbacks(), "");
 }
 
+// A hook takes nothing that the reference refuses: it leaves the problem, fails, or adds a step whose check fails.
+void check_hooks_refuse(const Prepared& p, const Inference& found) {
+  const RunDef* run = find_run(*p.op);
+  if (!found.status.ok() || !run || !hook_sees_it(p, found)) return;
+  for (Isa isa : every_isa()) {
+    std::vector<BoundOperand> inputs, outputs;
+    std::vector<void*> operands;
+    for (size_t i = 0; i < p.inputs.size(); ++i)
+      bind_input(p.inputs[i], p.problem.inputs[i].constant, inputs, operands);
+    for (const InferValue& out : found.outputs) {
+      TensorView view{.dtype = out.type.dtype, .rank = out.type.shape.rank};
+      for (int i = 0; i < view.rank; ++i) view.dims[static_cast<size_t>(i)] = out.type.shape[i].value();
+      set_dense_strides(view);
+      outputs.push_back({.present = out.present, .view = view});
+    }
+    Machine machine;
+    machine.isa = isa;
+    TestBindScope scope;
+    scope.machine = &machine;
+    scope.inputs = inputs;
+    scope.outputs = outputs;
+    scope.op = p.op;
+    scope.attributes_blob = p.blob;
+    const Result<bool> bound = run->bind(scope);
+    if (!bound.ok() || !*bound) continue;
+    EXPECT_TRUE(std::ranges::any_of(
+        scope.steps,
+        [&](const StepSpec& step) { return step.check && !step.check(step.arguments, operands.data()).ok(); }))
+        << p.problem.op << ": a kernel of " << name_of(isa) << " takes what the reference refuses";
+  }
+}
+
 Status run_truth(Prepared& p, Inference& found, TestRunScope& truth) {
   infer(p, Knowledge::kConstants, found);
   MICA_TRY_STATUS(found.status.copy());
@@ -534,6 +566,7 @@ void check_error(const Problem& problem, Code code) {
   Status status = run_truth(p, found, truth);
   ASSERT_FALSE(status.ok()) << problem.op << " accepts what it should refuse";
   EXPECT_EQ(static_cast<int>(status.error().code()), static_cast<int>(code)) << text_of(status.error());
+  check_hooks_refuse(p, found);
 }
 
 Outcome run_reference(const Problem& problem) {

@@ -119,8 +119,6 @@ Result<Activations> activations_of(const Recurrent& a, std::span<const Function>
 
 Status check_activations(const Recurrent& a, std::span<const Function> defaults);
 
-Status expect_dim(Dim dim, Dim expected, int input, int axis);
-
 // Outputs 0 and 1 (and 2, the cell, when there is one). `gates`: of the cell.
 Status infer(InferScope& scope, const Recurrent& a, int gates, bool cell);
 

@@ -32,42 +32,58 @@ Status check_activations(const Recurrent& a, std::span<const Function> defaults)
   return found.ok() ? Status() : Status(found.take_error());
 }
 
+namespace {
+
 Status expect_dim(Dim dim, Dim expected, int input, int axis) {
   if (!dim.is_fixed() || !expected.is_fixed() || dim == expected) return {};
   return error(Code::kBadShape, "input {} has {} along axis {}, expected {}", input, dim.value(), axis,
                expected.value());
 }
 
+Status check_dims(InferScope& scope, int input, std::initializer_list<Dim> expected) {
+  const auto rank = static_cast<int>(expected.size());
+  MICA_TRY_STATUS(require_rank(scope, input, rank, rank));
+  const Shape& shape = scope.shape(input);
+  int axis = 0;
+  for (Dim dim : expected) {
+    if (shape.known()) MICA_TRY_STATUS(expect_dim(shape[axis], dim, input, axis));
+    ++axis;
+  }
+  return {};
+}
+
+// An operand of x's type, where it is not left out. The kernels take its numbers from x and R, so that its shape has to
+// be the one that follows from these.
+Status check_operand(InferScope& scope, int input, std::initializer_list<Dim> expected) {
+  if (!scope.has(input)) return {};
+  MICA_TRY_STATUS(require_same_dtype(scope, kX, input));
+  return check_dims(scope, input, expected);
+}
+
+}  // namespace
+
 Status infer(InferScope& scope, const Recurrent& a, int gates, bool cell) {
   MICA_TRY_STATUS(require_float(scope, kX));
-  for (int i : {kX, kW, kR}) {
-    MICA_TRY_STATUS(require_rank(scope, i, 3, 3));
-    MICA_TRY_STATUS(require_same_dtype(scope, kX, i));
-  }
-  const Shape &x = scope.shape(kX), &w = scope.shape(kW), &r = scope.shape(kR);
+  for (int i : {kX, kR}) MICA_TRY_STATUS(require_rank(scope, i, 3, 3));
+  const Shape &x = scope.shape(kX), &r = scope.shape(kR);
   const int batch_axis = a.batch_first ? 0 : 1;
   const Dim time = x.known() ? x[1 - batch_axis] : scope.dims().fresh("time");
   const Dim batch = x.known() ? x[batch_axis] : scope.dims().fresh("batch");
+  const Dim input = x.known() ? x[2] : scope.dims().fresh("input");
   const Dim hidden = r.known() ? r[2] : scope.dims().fresh("hidden");
   const Dim rows = scope.dims().mul(hidden, gates), directions = a.directions();
-  if (w.known()) {
-    MICA_TRY_STATUS(expect_dim(w[0], directions, kW, 0));
-    MICA_TRY_STATUS(expect_dim(w[1], rows, kW, 1));
-    if (x.known()) MICA_TRY_STATUS(expect_dim(w[2], x[2], kW, 2));
-  }
-  if (r.known()) {
-    MICA_TRY_STATUS(expect_dim(r[0], directions, kR, 0));
-    MICA_TRY_STATUS(expect_dim(r[1], rows, kR, 1));
-  }
-  for (int i : {static_cast<int>(kB), static_cast<int>(kH0), static_cast<int>(kC0), static_cast<int>(kP)})
-    if (scope.has(i)) MICA_TRY_STATUS(require_same_dtype(scope, kX, i));
-  if (scope.has(kB)) {
-    MICA_TRY_STATUS(require_rank(scope, kB, 2, 2));
-    if (scope.shape(kB).known()) MICA_TRY_STATUS(expect_dim(scope.shape(kB)[1], scope.dims().mul(rows, 2), kB, 1));
-  }
-  if (scope.has(kLengths))
+  MICA_TRY_STATUS(check_operand(scope, kW, {directions, rows, input}));
+  MICA_TRY_STATUS(check_operand(scope, kR, {directions, rows, hidden}));
+  MICA_TRY_STATUS(check_operand(scope, kB, {directions, scope.dims().mul(rows, 2)}));
+  for (int i : {kH0, kC0})
+    MICA_TRY_STATUS(a.batch_first ? check_operand(scope, i, {batch, directions, hidden})
+                                  : check_operand(scope, i, {directions, batch, hidden}));
+  MICA_TRY_STATUS(check_operand(scope, kP, {directions, scope.dims().mul(hidden, 3)}));
+  if (scope.has(kLengths)) {
     MICA_CHECK(is_integer(scope.dtype(kLengths)), kBadType, "sequence lengths must be integers, not {}",
                name_of(scope.dtype(kLengths)));
+    MICA_TRY_STATUS(check_dims(scope, kLengths, {batch}));
+  }
   const DType dtype = scope.dtype(kX);
   scope.out(0, dtype, a.batch_first ? Shape{batch, time, directions, hidden} : Shape{time, directions, batch, hidden});
   for (int i = 1; i <= (cell ? 2 : 1); ++i)

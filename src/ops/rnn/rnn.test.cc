@@ -142,5 +142,23 @@ TEST(Recurrent, Refuses) {
   }
 }
 
+TEST(Recurrent, RefusesOperandsOfOtherSizes) {
+  const struct {
+    size_t input;
+    std::vector<int64_t> dims;
+    Code code;
+  } kWrong[] = {{3, {1, 152}, Code::kBadShape},     {3, {152}, Code::kBadRank},
+                {4, {2}, Code::kBadShape},          {4, {}, Code::kBadRank},
+                {5, {1, 1, 1}, Code::kBadShape},    {5, {}, Code::kBadRank},
+                {5, {2, 3, 1, 19}, Code::kBadRank}, {6, {2, 1, 19}, Code::kBadShape},
+                {7, {1, 114}, Code::kBadShape}};
+  for (const auto& wrong : kWrong) {
+    Problem p = recurrent(kLstm, 2, false);
+    p.inputs.resize(8, absent());
+    p.inputs[wrong.input] = uniform(wrong.dims, 1, 2, 7, wrong.input == 4 ? DType::kI32 : DType::kF32);
+    check_error(p, wrong.code);
+  }
+}
+
 }  // namespace
 }  // namespace mica::suite
