@@ -29,9 +29,9 @@ list(FILTER op_runtime_sources EXCLUDE REGEX "\\.(import|lower|grad)\\.cc$")
 
 mica_glob(runtime_sources src/base/*.cc src/types/*.cc src/simd/*.cc src/device/*/*.cc src/kernels/*/*.cc src/plan/*.cc
   src/step/*.cc src/runtime/*.cc src/api/*.cc)
-mica_trimmed(table_sources ${op_runtime_sources})
-mica_op_table(op_table op OpDef types/op.h "" ${table_sources})
-mica_op_table(run_table run RunDef step/run.h ".run" ${table_sources})
+mica_trimmed(op_runtime_sources ${op_runtime_sources})
+mica_op_table(op_table op OpDef types/op.h "" ${op_runtime_sources})
+mica_op_table(run_table run RunDef step/run.h ".run" ${op_runtime_sources})
 if(MICA_TRIM)
   set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/src/plan/read.cc APPEND PROPERTY COMPILE_DEFINITIONS MICA_TRIMMED)
 endif()

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "run_case.h"
 
@@ -22,7 +23,7 @@ using mica::suite::CaseResult;
 namespace {
 
 struct Options {
-  std::string folder, only, json, isa, exceptions;
+  std::string folder, only, json, isa, exceptions, row_chains = "auto";
   int threads = 1, seconds = 60;
   bool reference = false, self_test = false, quiet = false;
 };
@@ -36,7 +37,8 @@ CaseResult run_isolated(const fs::path& folder, const CaseOptions& options, int 
     close(ends[0]);
     alarm(static_cast<unsigned>(seconds));
     const CaseResult result = run_case(folder, options);
-    const std::string text = result.op + "\n" + result.problem;
+    const std::string text = result.op + "\n" + std::to_string(result.can_force) + " " + std::to_string(result.forced) +
+                             "\n" + result.problem;
     for (size_t at = 0; at < text.size();) {
       const ssize_t n = write(ends[1], text.data() + at, text.size() - at);
       if (n <= 0) break;
@@ -56,8 +58,13 @@ CaseResult run_isolated(const fs::path& folder, const CaseOptions& options, int 
                                            ? "took too long"
                                            : std::string("died of signal ") + std::to_string(WTERMSIG(status))
                                      : "died"};
-  const size_t line = text.find('\n');
-  return {text.substr(0, line), line == std::string::npos ? "" : text.substr(line + 1)};
+  CaseResult result;
+  std::istringstream in(text);
+  std::getline(in, result.op);
+  in >> result.can_force >> result.forced;
+  in.ignore();
+  result.problem.assign(std::istreambuf_iterator<char>(in), {});
+  return result;
 }
 
 struct Exception {
@@ -113,7 +120,7 @@ int run_all(const Options& options, const std::vector<fs::path>& cases, const Ca
   std::map<std::string, std::pair<int, int>> by_op;
   nlohmann::json rows = nlohmann::json::array();
   const std::vector<Exception> exceptions = read_exceptions(options.exceptions);
-  int passed = 0, failed = 0, skipped = 0;
+  int passed = 0, failed = 0, skipped = 0, can_force = 0, forced = 0;
   for (const fs::path& folder : cases) {
     const Exception* e = exception_of(exceptions, folder.filename().string());
     CaseOptions own = base;
@@ -130,6 +137,7 @@ int run_all(const Options& options, const std::vector<fs::path>& cases, const Ca
       if (!good) result.problem = "passes, but stands among the exceptions: " + e->reason;
     }
     (good ? passed : failed)++;
+    can_force += result.can_force, forced += result.forced;
     auto& [ok, all] = by_op[result.op];
     ok += good;
     ++all;
@@ -145,6 +153,7 @@ int run_all(const Options& options, const std::vector<fs::path>& cases, const Ca
   if (!options.json.empty())
     std::ofstream(options.json)
         << nlohmann::json{{"passed", passed}, {"failed", failed}, {"skipped", skipped}, {"cases", rows}}.dump(1);
+  if (can_force > 0) std::printf("forced algorithm: %d stages can take it, %d do\n", can_force, forced);
   std::printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
   return failed || !passed ? 1 : 0;
 }
@@ -163,12 +172,18 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "write results to this file");
   app.add_option("--isa", options.isa, "force an instruction set");
   app.add_option("--threads", options.threads, "threads of a session");
+  app.add_option("--row-chains", options.row_chains, "run stages as one, by rows")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--seconds", options.seconds, "limit for one case");
   app.add_flag("--reference", options.reference, "run the plain definitions instead of kernels");
   app.add_flag("--self-test", options.self_test, "spoil an expected value and see the case fail");
   app.add_flag("--quiet", options.quiet, "no line per failure");
   CLI11_PARSE(app, argc, argv);
-  const CaseOptions base{.isa = options.isa, .threads = options.threads, .reference = options.reference};
+  const mica::RowChainMode row_chains = options.row_chains == "always"  ? mica::RowChainMode::kAlways
+                                        : options.row_chains == "never" ? mica::RowChainMode::kNever
+                                                                        : mica::RowChainMode::kChoose;
+  const CaseOptions base{
+      .isa = options.isa, .threads = options.threads, .row_chains = row_chains, .reference = options.reference};
   const auto cases = cases_in(options);
   return options.self_test ? self_test(cases, base) : run_all(options, cases, base);
 }

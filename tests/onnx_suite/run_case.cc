@@ -8,6 +8,7 @@
 #include "api/handles.h"
 #include "base/threads.h"
 #include "convert/convert.h"
+#include "measure/explain.h"
 #include "modules/modules.h"
 #include "runtime/session.h"
 
@@ -157,12 +158,17 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
     loaded.model = value_or_throw(Model::create(loaded.context, std::move(lowered.plan), {}));
     RunnerOptions runner;
     runner.reference_only = options.reference;
+    runner.row_chains = options.row_chains;
     loaded.session = value_or_throw(Session::create(*loaded.model, runner));
     const Tolerance tolerance = tolerance_of(folder);
     int sets = 0;
     for (; fs::exists(folder / ("test_data_set_" + std::to_string(sets))) && result.problem.empty(); ++sets)
       result.problem = run_set(loaded, folder / ("test_data_set_" + std::to_string(sets)), tolerance, options);
     if (sets == 0) result.problem = "the case has no data";
+    if (!loaded.context.machine.force.empty() && result.problem.empty())
+      for (const StageChoice& choice : value_or_throw(explain(*loaded.session)))
+        result.can_force += choice.can_force, result.forced += choice.is_forced;
+    if (result.forced < result.can_force) result.problem = "a stage could take the forced algorithm, and does not";
   } catch (const Failure& failure) {
     result.problem = text_of(*failure.error);
   } catch (const std::exception& other) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/row_chains.h"
 #include "value.h"
 
 namespace mica::suite {
@@ -10,6 +11,7 @@ namespace mica::suite {
 struct CaseOptions {
   std::string isa;  // forced instruction set; empty: the best
   int threads = 1;
+  RowChainMode row_chains = RowChainMode::kChoose;
   bool reference = false;  // the plain definitions
   bool random = false;     // compare type, shape and statistics
   bool flip = false;       // spoil one expected value: the case must fail
@@ -17,6 +19,8 @@ struct CaseOptions {
 struct CaseResult {
   std::string op;       // the model's first operator that is no constant
   std::string problem;  // empty: passed
+  // Under MICA_FORCE: stages that could take the forced algorithm, and those that did.
+  int can_force = 0, forced = 0;
 };
 CaseResult run_case(const std::filesystem::path& folder, const CaseOptions& options);
 

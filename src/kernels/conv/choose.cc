@@ -149,15 +149,16 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
       return taps_of(p) == 1 && p.groups == 1 && all_are(p.stride, 1) && all_are(p.pad, 0) && p.in[0] == p.out[0] &&
              p.in[1] == p.out[1] && p.in[2] == p.out[2] && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
     case ConvAlgorithm::kDepthwise:
-      return p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 && !p.residual_in_place;
+      return kWithDepthwise && p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 &&
+             !p.residual_in_place;
     case ConvAlgorithm::kGrouped: {
       const int64_t width = p.in_channels / p.groups;
-      return width >= 2 && width <= kMostGroupWidth && (width & (width - 1)) == 0 && p.in_channels == p.out_channels &&
-             taps_of(p) > 0 && !p.residual_in_place;
+      return kWithGrouped && width >= 2 && width <= kMostGroupWidth && (width & (width - 1)) == 0 &&
+             p.in_channels == p.out_channels && taps_of(p) > 0 && !p.residual_in_place;
     }
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
-    case ConvAlgorithm::kWinograd8: return winograd_plane(p, algorithm).fits && !p.residual_in_place;
+    case ConvAlgorithm::kWinograd8: return kWithWinograd && winograd_plane(p, algorithm).fits && !p.residual_in_place;
   }
   return false;
 }

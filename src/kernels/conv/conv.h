@@ -94,6 +94,23 @@ struct ConvChoice {
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };
 
+// What a trimmed build leaves out (cmake/MicaTrim.cmake).
+#ifdef MICA_WITHOUT_WINOGRAD
+inline constexpr bool kWithWinograd = false;
+#else
+inline constexpr bool kWithWinograd = true;
+#endif
+#ifdef MICA_WITHOUT_DEPTHWISE
+inline constexpr bool kWithDepthwise = false;
+#else
+inline constexpr bool kWithDepthwise = true;
+#endif
+#ifdef MICA_WITHOUT_GROUPED
+inline constexpr bool kWithGrouped = false;
+#else
+inline constexpr bool kWithGrouped = true;
+#endif
+
 // Whether the algorithm can compute the problem at all.
 bool conv_fits(const ConvProblem& problem, ConvAlgorithm algorithm);
 

@@ -27,26 +27,36 @@ void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, f
   gemm_kernels.run(g, task_begin, task_end, scratch);
 }
 
+using RunTask = void (*)(const ConvArgs& args, int64_t task, float* scratch);
+
+void run_product_task(const ConvArgs& args, int64_t task, float* scratch) {
+  if (args.choice.planes)
+    run_plane_task(args, task, scratch);
+  else
+    run_implicit_task(args, implicit_task(args, task), scratch);
+}
+
+// A build that is trimmed never chooses what it is without.
+RunTask task_of(ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_depthwise_task : nullptr;
+    case ConvAlgorithm::kGrouped: return kWithGrouped ? run_grouped_task : nullptr;
+    case ConvAlgorithm::kWinograd4:
+    case ConvAlgorithm::kWinograd6:
+    case ConvAlgorithm::kWinograd8: return kWithWinograd ? run_winograd_task : nullptr;
+    default: return run_product_task;
+  }
+}
+
 void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
   if (args.choice.algorithm == ConvAlgorithm::kPointwise) return run_pointwise(args, task_begin, task_end, scratch);
-  for (int64_t task = task_begin; task < task_end; ++task) switch (args.choice.algorithm) {
-      case ConvAlgorithm::kDepthwise: run_depthwise_task(args, task, scratch); break;
-      case ConvAlgorithm::kGrouped: run_grouped_task(args, task, scratch); break;
-      case ConvAlgorithm::kWinograd4:
-      case ConvAlgorithm::kWinograd6:
-      case ConvAlgorithm::kWinograd8: run_winograd_task(args, task, scratch); break;
-      default:
-        if (args.choice.planes)
-          run_plane_task(args, task, scratch);
-        else
-          run_implicit_task(args, implicit_task(args, task), scratch);
-        break;
-    }
+  const RunTask run_task = task_of(args.choice.algorithm);
+  for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
 }
 
 }  // namespace
 
 extern const ConvKernels conv_kernels;
-const ConvKernels conv_kernels = {.run = run, .winograd_weights = winograd_weights};
+const ConvKernels conv_kernels = {.run = run, .winograd_weights = kWithWinograd ? winograd_weights : nullptr};
 
 }  // namespace mica::MICA_ISA

@@ -176,17 +176,20 @@ void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 
 template <bool kFull>
-MICA_INLINE DepthwiseRowFn depthwise_fn(const ConvProblem& p) {
-  const int64_t width = p.kernel[2];
-  if (p.dilation[2] == 1 && p.stride[2] == 1) {
-    if (width == 3) return depthwise_row_of<3, 1, kFull>;
-    if (width == 5) return depthwise_row_of<5, 1, kFull>;
-    if (width == 7) return depthwise_row_of<7, 1, kFull>;
-  }
-  if (p.dilation[2] == 1 && p.stride[2] == 2) {
-    if (width == 3) return depthwise_row_of<3, 2, kFull>;
-    if (width == 5) return depthwise_row_of<5, 2, kFull>;
-    if (width == 7) return depthwise_row_of<7, 2, kFull>;
+MICA_INLINE DepthwiseRowFn depthwise_fn([[maybe_unused]] const ConvProblem& p) {
+  // Where vectors are narrow, few channels are behind the last whole one: no code of their own for them.
+  if constexpr (kFull || kLanes > 4) {
+    const int64_t width = p.kernel[2];
+    if (p.dilation[2] == 1 && p.stride[2] == 1) {
+      if (width == 3) return depthwise_row_of<3, 1, kFull>;
+      if (width == 5) return depthwise_row_of<5, 1, kFull>;
+      if (width == 7) return depthwise_row_of<7, 1, kFull>;
+    }
+    if (p.dilation[2] == 1 && p.stride[2] == 2) {
+      if (width == 3) return depthwise_row_of<3, 2, kFull>;
+      if (width == 5) return depthwise_row_of<5, 2, kFull>;
+      if (width == 7) return depthwise_row_of<7, 2, kFull>;
+    }
   }
   return depthwise_row<kFull>;
 }
