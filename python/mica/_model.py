@@ -229,9 +229,9 @@ class Session:
 
     def memory(self, *args: Any, **named: Any) -> dict[str, int]:
         """Bytes: `arena` for intermediate results, `arena_bound` below which no arena can be, `total` of the session's
-        buffers, `packed_weights` and all `weights` of the model. With inputs: of their shapes, prepared for; without: of
-        the last run. Beside these, how often parts of the model were bound (`binds`), and how often only the numbers of bounded
-        dimensions changed (`refreshes`)."""
+        buffers, `packed_weights` and all `weights` of the model. With inputs: of their shapes, prepared for; without:
+        of the last run. Beside these, how often parts of the model were bound (`binds`), and how often only the
+        numbers of bounded dimensions changed (`refreshes`)."""
         return self._live.memory(self._signature.feed(args, named) if args or named else [])
 
     def profile(self, *args: Any, **named: Any) -> list[Layer]:
