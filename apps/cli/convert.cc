@@ -19,8 +19,10 @@ struct ConvertFlags {
   ModelFlags model;
   InputFlags input;
   std::string out, format;
+  std::string weights = "f32";
   bool check = true, trim = false;
   double check_seconds = 5;
+  bool half() const { return weights == "f16"; }
 };
 
 struct Checked {
@@ -35,6 +37,10 @@ struct Checked {
   // behind it says nothing.
   bool undecided() const { return different && unsteady > 1e-3 && unsteady * 100 >= std::min(worst, 1.0); }
 };
+
+// Weights rounded to 11 bits change a network's outputs by 2^-11 for each layer that a change passes, where changes add
+// up at random: as many as a hundred layers, with the room of four.
+constexpr double kMostOfHalf = 4.0 * 10 / 2048;
 
 double worst_of(const tools::CompareReport& report) {
   double worst = 0;
@@ -92,6 +98,7 @@ Checked check_file(const ConvertFlags& flags) {
     tools::CompareOptions options;
     options.stages = false;
     options.seconds = flags.check_seconds;
+    if (flags.half()) options.relative = kMostOfHalf;
     check(tools::compare(left.get(), right.get(), options, made.report));
     made.done = true;
     made.different = made.report.different;
@@ -235,6 +242,7 @@ int run(const ConvertFlags& flags) {
   tools::ConvertOptions options = flags.model.convert_options();
   if (flags.input.recipe.any()) options.preprocess = make_recipe("", flags.input.recipe).json().dump();
   options.labels = make_labels("", flags.input.recipe);
+  options.half_weights = flags.half();
   Facts facts;
   const Context context = flags.model.context();
   check(tools::convert_file(context.get(), flags.model.path, flags.out, options, &facts.report));
@@ -258,6 +266,10 @@ std::function<int()> add_convert(CLI::App& app) {
   flags->model.add(app, false);
   app.add_flag("--exact", flags->model.exact, "check with the algorithms that give the same bits everywhere");
   app.add_option("-o,--out", flags->out, "the file to write")->required();
+  app.add_option(
+         "--weights", flags->weights,
+         "f32, or f16: weights rounded to half precision and a file of half the size; computing stays in single")
+      ->check(CLI::IsMember({"f32", "f16"}));
   app.add_flag("--check,!--no-check", flags->check, "run the file and the source on the reference, and compare");
   app.add_flag("--trim", flags->trim, "write OUT.trim too: what a runtime for this model alone needs (MICA_TRIM)");
   app.add_option("--check-seconds", flags->check_seconds,

@@ -23,6 +23,7 @@ struct ConvertOptions {
   std::vector<std::string> labels;                     // names of classes; empty: the model's own
   bool fuse = true;                                    // activations and residuals into the stages before them
   bool pack = true;                                    // weights in the form that kernels read
+  bool half_weights = false;                           // of a file that is written: half the size, rounded
   bool strict = false;                                 // declarations that contradict what was inferred are errors
 };
 

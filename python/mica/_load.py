@@ -25,6 +25,7 @@ class ConvertKeywords(TypedDict, total=False):
     preprocess: JSON (docs/preprocessing.md). labels: names of classes.
     fuse: activations and residuals into the stages before them.
     strict: declarations that contradict what was inferred are errors.
+    half_weights: a file that is written has weights in half precision, rounded; computing stays in single.
     """
 
     shapes: Mapping[str, Iterable[int]]
@@ -37,6 +38,7 @@ class ConvertKeywords(TypedDict, total=False):
     labels: Iterable[str]
     fuse: bool
     strict: bool
+    half_weights: bool
 
 
 class LoadKeywords(ConvertKeywords, total=False):

@@ -21,6 +21,7 @@ class ConvertOptions:
     labels: list[str]
     fuse: bool
     strict: bool
+    half_weights: bool
     def __init__(self) -> None: ...
 
 class Context:

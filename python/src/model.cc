@@ -117,6 +117,7 @@ void add_models(nb::module_& module) {
       .def_rw("preprocess", &tools::ConvertOptions::preprocess)
       .def_rw("labels", &tools::ConvertOptions::labels)
       .def_rw("fuse", &tools::ConvertOptions::fuse)
+      .def_rw("half_weights", &tools::ConvertOptions::half_weights)
       .def_rw("strict", &tools::ConvertOptions::strict);
   nb::class_<PyContext>(module, "Context")
       .def(

@@ -1,5 +1,8 @@
 #include "convert/write.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace mica {
 namespace {
 
@@ -56,6 +59,16 @@ auto without_exceptions(const Do& run) -> decltype(run()) {
 }
 
 }  // namespace
+
+void store_in_half(Plan& plan) {
+  constexpr size_t kLeast = 1000;  // biases and factors stay as they are: they take no room
+  constexpr float kMost = 65504;
+  for (PlanConstant& constant : plan.constants) {
+    const std::span numbers(static_cast<const float*>(constant.data), constant.bytes / sizeof(float));
+    if (constant.dtype != DType::kF32 || numbers.size() < kLeast) continue;
+    if (std::ranges::all_of(numbers, [](float x) { return std::fabs(x) <= kMost; })) constant.stored = DType::kF16;
+  }
+}
 
 Result<FileSizes> write_mica(const Plan& plan, std::string_view path, const WriteMicaOptions& options) {
   return without_exceptions([&]() -> Result<FileSizes> {

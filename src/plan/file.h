@@ -57,6 +57,7 @@ struct ReadOptions {
   const OpDef* (*find)(const void* self, std::string_view name) = nullptr;
   const void* self = nullptr;
   bool verify_weights = false;  // reads all of them
+  bool pages = false;           // `bytes` are a mapped file's: what the plan has a copy of leaves RAM
 };
 // `bytes` are 64-byte aligned and outlive the plan, whose constants point into them. What is returned passed
 // `validate`. Errors: as read_layout; kUnsupportedOperator for operators that are not known; kUsage for unaligned

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/half.h"
 #include "base/hash.h"
 #include "plan/plan.test.h"
 
@@ -45,6 +48,32 @@ TEST(PlanFile, ConstantsStayInPlaceAndStringsAreBuilt) {
   EXPECT_EQ(texts[0].view(), "a");
   EXPECT_EQ(texts[1].view(), "");
   EXPECT_EQ(texts[2].view(), std::string_view("b\0c", 3));
+}
+
+TEST(PlanFile, HalvesAreRoundedOnceAndWidened) {
+  TestPlan made;
+  const float numbers[] = {1.0f, -0.0f, 1.0f / 3, 65504.0f, 6e-8f, -2.0009765625f};
+  made.plan.constants[0].data = numbers;
+  made.plan.constants[0].stored = DType::kF16;
+  const AlignedBytes bytes = written(made.plan);
+  Result<Plan> read = read_plan(bytes.view(), made.reading());
+  ASSERT_TRUE(read.ok()) << read.error().what();
+  const PlanConstant& half = read->constants[0];
+  EXPECT_EQ(half.dtype, DType::kF32);
+  ASSERT_EQ(half.bytes, sizeof numbers);
+  for (int i = 0; i < 6; ++i) {
+    const float got = static_cast<const float*>(half.data)[i];
+    EXPECT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(f16_to_float(float_to_f16(numbers[i])))) << i;
+  }
+  // What was rounded stays: a second file holds the same numbers.
+  const AlignedBytes again = written(*read);
+  EXPECT_TRUE(std::ranges::equal(again.view(), bytes.view()));
+
+  made.plan.constants[0].stored = DType::kBf16;
+  EXPECT_FALSE(validate(made.plan).ok());
+  made.plan.constants[0].stored = DType::kNone;
+  made.plan.constants[1].stored = DType::kF16;  // strings
+  EXPECT_FALSE(validate(made.plan).ok());
 }
 
 TEST(PlanFile, OptionalSectionsAreCarriedAndPassedOver) {

@@ -19,7 +19,8 @@ struct PlanConstant {
   PackKey packing;             // kind 0: plain
   const void* data = nullptr;  // 64-byte aligned: the mapped file, or `owned`
   size_t bytes = 0;
-  OwnedTensor owned;  // when the plan was not read from a file, or the section was encoded
+  OwnedTensor owned;            // when the plan was not read from a file, or the section was encoded
+  DType stored = DType::kNone;  // what a file holds instead of dtype: kF16, rounded, of kF32
 };
 
 enum class ValueKind : uint8_t { kFrame, kConstant, kArgument, kState };

@@ -1,6 +1,8 @@
-// File → plan. Constants stay where they are; strings, which are addresses in memory, are built anew.
+// File → plan. Constants stay where they are; strings, which are addresses in memory, and halves are built anew.
 #include "base/checked.h"
+#include "base/half.h"
 #include "base/nearest.h"
+#include "base/os.h"
 #include "plan/file_parts.h"
 
 namespace mica {
@@ -90,7 +92,22 @@ Status read_strings(PlanConstant& constant, Bytes stored) {
   return {};
 }
 
-Status read_constants(Bytes bytes, Bytes weights, Plan& plan) {
+// Half precision → single, in memory of the plan's own.
+Status read_half(PlanConstant& constant, Bytes stored, bool pages) {
+  MICA_CHECK(constant.dtype == DType::kF32 && constant.stored == DType::kF16 && stored.size() % 2 == 0, kBadFile,
+             "a constant of {} is stored as {}", name_of(constant.dtype), name_of(constant.stored));
+  const auto count = static_cast<int64_t>(stored.size() / 2);
+  MICA_TRY(constant.owned, OwnedTensor::make(DType::kF32, {&count, 1}));
+  const auto* from = reinterpret_cast<const uint16_t*>(stored.data());
+  auto* to = static_cast<float*>(constant.owned.view().data);
+  for (int64_t i = 0; i < count; ++i) to[i] = f16_to_float(from[i]);
+  constant.data = to;
+  constant.bytes = static_cast<size_t>(count) * sizeof(float);
+  if (pages) forget_pages(stored.data(), stored.size());
+  return {};
+}
+
+Status read_constants(Bytes bytes, Bytes weights, bool pages, Plan& plan) {
   ByteCursor in(bytes, "CNST");
   const uint32_t count = in.count(kMaxConstants, kMinConstantBytes);
   MICA_TRY_STATUS(plan.constants.reserve(count));
@@ -99,20 +116,22 @@ Status read_constants(Bytes bytes, Bytes weights, Plan& plan) {
     PlanConstant constant;
     const uint8_t dtype = in.u8();
     const int rank = in.u8();
-    const uint16_t reserved = in.u16();
+    const uint8_t stored = in.u8(), reserved = in.u8();
     constant.packing.kind = in.u32();
     for (int64_t& parameter : constant.packing.parameters) parameter = in.i64();
     const uint64_t offset = in.u64(), size = in.u64();
     MICA_TRY_STATUS(read_shape(in, rank, constant.shape));
     MICA_TRY_STATUS(in.status());
-    MICA_CHECK(dtype < kDTypeCount && reserved == 0 && offset % kSectionAlign == 0 && offset >= end &&
-                   within(offset, size, weights.size()) && constant.shape.fixed(),
+    MICA_CHECK(dtype < kDTypeCount && stored < kDTypeCount && reserved == 0 && offset % kSectionAlign == 0 &&
+                   offset >= end && within(offset, size, weights.size()) && constant.shape.fixed(),
                kBadFile, "constant {} does not lie in the weights, or its type is damaged", i);
     end = offset + size;
     constant.dtype = static_cast<DType>(dtype);
+    constant.stored = static_cast<DType>(stored);
     constant.data = weights.data() + offset;
     constant.bytes = static_cast<size_t>(size);
     if (constant.dtype == DType::kString) MICA_TRY_STATUS(read_strings(constant, weights.subspan(offset, size)));
+    if (stored != 0) MICA_TRY_STATUS(read_half(constant, weights.subspan(offset, size), pages));
     MICA_TRY_STATUS(plan.constants.push_back(std::move(constant)));
   }
   return in.finish();
@@ -273,7 +292,7 @@ Result<Plan> read_plan(Bytes bytes, const ReadOptions& options) {
   Plan plan;
   MICA_TRY_STATUS(read_dims(parts[0], plan.dims));
   MICA_TRY_STATUS(read_names(parts[1], plan));
-  MICA_TRY_STATUS(read_constants(parts[2], parts[5], plan));
+  MICA_TRY_STATUS(read_constants(parts[2], parts[5], options.pages, plan));
   MICA_TRY_STATUS(FunctionReader(parts[3], options, plan).run());
   MICA_TRY_STATUS(read_main(parts[4], plan));
   MICA_TRY_STATUS(validate(plan));

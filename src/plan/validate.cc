@@ -65,6 +65,8 @@ Result<size_t> constant_bytes(const PlanConstant& constant) {
 }
 
 Status check_constant(const PlanConstant& constant) {
+  MICA_CHECK(constant.stored == DType::kNone || (constant.stored == DType::kF16 && constant.dtype == DType::kF32),
+             kBadFile, "only single precision is stored as half");
   MICA_TRY(const size_t bytes, constant_bytes(constant));
   MICA_CHECK(constant.bytes == bytes, kBadFile, "it has {} bytes where its type takes {}", constant.bytes, bytes);
   MICA_CHECK(bytes == 0 || constant.data, kBadFile, "its contents are missing");

@@ -1,5 +1,8 @@
 // Plan → file: the small sections in memory, then everything in order to the sink.
+#include <algorithm>
+
 #include "base/checked.h"
+#include "base/half.h"
 #include "base/hash.h"
 #include "plan/file_parts.h"
 
@@ -136,6 +139,7 @@ std::span<const StringRef> strings_of(const PlanConstant& constant) {
 
 // Strings are stored as their lengths and then their bytes.
 Result<uint64_t> stored_bytes(const PlanConstant& constant) {
+  if (constant.stored == DType::kF16) return uint64_t{constant.bytes / 2};
   if (constant.dtype != DType::kString) return uint64_t{constant.bytes};
   uint64_t total = uint64_t{constant.bytes} / sizeof(StringRef) * 8;
   for (const StringRef& text : strings_of(constant))
@@ -156,7 +160,8 @@ Result<uint64_t> write_constants(const Plan& plan, ByteList& out) {
         kLimit, "the weights are too large");
     out.u8(static_cast<uint8_t>(constant.dtype));
     out.u8(static_cast<uint8_t>(constant.shape.rank));
-    out.u16(0);
+    out.u8(static_cast<uint8_t>(constant.stored));
+    out.u8(0);
     out.u32(constant.packing.kind);
     for (int64_t parameter : constant.packing.parameters) out.i64(parameter);
     out.u64(offset);
@@ -164,6 +169,20 @@ Result<uint64_t> write_constants(const Plan& plan, ByteList& out) {
     for (Dim d : constant.shape.span()) out.i64(d.raw());
   }
   return end;
+}
+
+// Single precision, rounded to half.
+template <class Put>
+Status put_half(const PlanConstant& constant, const Put& put) {
+  const auto* from = static_cast<const float*>(constant.data);
+  uint16_t block[2048];
+  for (size_t i = 0, left = constant.bytes / sizeof(float); left > 0;) {
+    const size_t n = std::min(left, std::size(block));
+    for (size_t k = 0; k < n; ++k) block[k] = float_to_f16(from[i + k]);
+    MICA_TRY_STATUS(put(std::as_bytes(std::span(block, n))));
+    i += n, left -= n;
+  }
+  return {};
 }
 
 // Calls put(bytes) with all of the weights section in order.
@@ -176,6 +195,10 @@ Status visit_weights(const Plan& plan, const Put& put) {
     MICA_TRY_STATUS(put(Bytes(kZeros, gap)));
     MICA_TRY(const uint64_t bytes, stored_bytes(constant));
     at += gap + bytes;
+    if (constant.stored == DType::kF16) {
+      MICA_TRY_STATUS(put_half(constant, put));
+      continue;
+    }
     if (constant.dtype != DType::kString) {
       MICA_TRY_STATUS(put(Bytes(static_cast<const std::byte*>(constant.data), constant.bytes)));
       continue;

@@ -28,6 +28,7 @@ Result<Model*> load(Context& context, Bytes bytes, const Model::Keep& keep, cons
   };
   read.self = &context;
   read.verify_weights = options.verify_weights;
+  read.pages = keep.pages;
   Result<Plan> plan = read_plan(bytes, read);
   if (plan.ok()) return Model::create(context, plan.take(), keep);
   if (keep.release) keep.release(keep.owner);

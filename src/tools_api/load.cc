@@ -27,7 +27,7 @@ bool same(const ConvertOptions& options, const ConvertOptions& others) {
   return options.shapes == others.shapes && options.bounds == others.bounds && options.states == others.states &&
          options.outputs == others.outputs && options.keep == others.keep && options.rules_off == others.rules_off &&
          options.preprocess == others.preprocess && options.labels == others.labels &&
-         options.strict == others.strict && options.fuse == others.fuse;
+         options.strict == others.strict && options.fuse == others.fuse && options.half_weights == others.half_weights;
 }
 
 Status check_none(const ConvertOptions& options, const std::string& name) {
@@ -73,6 +73,7 @@ Status write(mica_context* context, const std::string& path, const std::string& 
              ConvertReport* report) {
   ConvertReport told;
   MICA_TRY(Lowered lowered, compile(context, Source{.path = path, .bytes = {}, .folder = {}}, options, &told));
+  if (options.half_weights) store_in_half(lowered.plan);
   MICA_TRY(const FileSizes sizes, write_mica(lowered.plan, out, {.graph = {}, .source = path}));
   told.file_bytes = static_cast<int64_t>(sizes.total);
   told.weight_bytes = static_cast<int64_t>(sizes.weights);

@@ -158,6 +158,17 @@ def measure(place):
     expect(not same["different"] and same["stages_compared"] > 2 and "first" not in same, "equal models")
 
 
+def halves(place):
+    """Weights in half precision: half the file, and answers of the rounded weights."""
+    whole, half = place / "whole.mica", place / "half.mica"
+    mica("convert", DIGITS, "-o", whole)
+    made = json.loads(mica("convert", DIGITS, "-o", half, "--weights", "f16", "--format", "json").stdout)
+    expect(0 < made["check"]["max_rel"] < 2e-2 and not made["check"]["different"], f"the answer of halves: {made}")
+    expect(half.stat().st_size < 0.8 * whole.stat().st_size, "the size of halves")
+    again = json.loads(mica("compare", half, f"{half}@reference", SEVEN, "--format", "json").stdout)
+    expect(not again["different"], "halves by the reference")
+
+
 def planted(place):
     """One weight of the second layer is changed: compare must name the first stage behind it."""
     data = bytearray(DIGITS.read_bytes())
@@ -219,7 +230,7 @@ def custom(place):
 
 with tempfile.TemporaryDirectory() as folder:
     place = Path(folder)
-    for test in (usage, run, convert, measure, planted, inspect, custom):
+    for test in (usage, run, convert, measure, halves, planted, inspect, custom):
         test(place)
     tables()
 print("".join(f"{line}\n" for line in failures) + f"{count - len(failures)} passed, {len(failures)} failed")
