@@ -55,7 +55,7 @@ endfunction()
 
 # Algorithms of convolutions that no list names.
 if(MICA_TRIM)
-  foreach(algorithm winograd depthwise grouped)
+  foreach(algorithm winograd depthwise grouped spread)
     if(NOT mica_trim_kernels MATCHES "conv_f32_${algorithm}")
       string(TOUPPER ${algorithm} name)
       foreach(unit choose.cc conv.isa.cc)

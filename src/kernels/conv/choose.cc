@@ -121,6 +121,17 @@ void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& 
                      ((c.band_rows - 1) * p.stride[1] + span) * line;
 }
 
+void choose_spread(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  constexpr int64_t kMostPixels = 512;
+  const int64_t rows = p.images * p.out[0] * p.out[1], width = panel_count(p.kernel[2] * p.out_channels) * kPanel;
+  c.row_block = up(rows, least(rows, wanted_tasks(p, limits)));
+  c.tasks = up(rows, c.row_block);
+  c.band_columns = least(p.out[2], kMostPixels);
+  // A pointer for each kernel row, the products, and what a vector reads beyond the last of them.
+  const int64_t pixels = c.band_columns + (p.kernel[2] - 1) * p.dilation[2];
+  c.scratch_floats = up(p.kernel[1] * 2, 16) * 16 + pixels * width + kPanel;
+}
+
 void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const WinogradPlane plane = winograd_plane(p, c.algorithm);
   c.tiles = p.images * plane.all_tiles();
@@ -156,6 +167,10 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
       return kWithGrouped && width >= 2 && width <= kMostGroupWidth && (width & (width - 1)) == 0 &&
              p.in_channels == p.out_channels && taps_of(p) > 0 && !p.residual_in_place;
     }
+    case ConvAlgorithm::kSpread:
+      return kWithSpread && p.groups == 1 && p.kernel[0] == 1 && p.stride[2] == 1 && taps_of(p) > 0 &&
+             !p.residual_in_place &&
+             panel_count(p.kernel[2] * p.out_channels) < p.kernel[2] * panel_count(p.out_channels);
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd && winograd_plane(p, algorithm).fits && !p.residual_in_place;
@@ -178,6 +193,8 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_depthwise(p, limits, c);
   } else if (c.algorithm == ConvAlgorithm::kGrouped) {
     choose_grouped(p, limits, c);
+  } else if (c.algorithm == ConvAlgorithm::kSpread) {
+    choose_spread(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, limits, c);
   } else if (reads_planes(p)) {

@@ -81,7 +81,8 @@ int main(int argc, char** argv) {
       {35, 48, 64, 5, 1, 1},     {35, 96, 96, 3, 1, 1},      {26, 128, 256, 3, 1, 1},    {13, 256, 512, 3, 1, 1},
       {104, 32, 64, 3, 1, 1},    {112, 128, 128, 3, 1, 1},   {56, 64, 64, 3, 1, 32},     {56, 128, 128, 3, 1, 32},
       {56, 128, 128, 3, 2, 32},  {28, 256, 256, 3, 1, 32},   {56, 256, 256, 3, 2, 32},   {14, 512, 512, 3, 1, 32},
-      {28, 512, 512, 3, 2, 32},  {7, 1024, 1024, 3, 1, 32},  {14, 1024, 1024, 3, 2, 32}};
+      {28, 512, 512, 3, 2, 32},  {7, 1024, 1024, 3, 1, 32},  {14, 1024, 1024, 3, 2, 32}, {224, 32, 3, 9, 1, 1},
+      {224, 64, 3, 3, 1, 1},     {112, 32, 1, 5, 1, 1},      {224, 32, 12, 3, 1, 1}};
   double peak = 0;
   for (const Shape& s : shapes) {
     const mica::ConvProblem p = problem_of(s);
@@ -91,8 +92,8 @@ int main(int argc, char** argv) {
     double direct = 0;
     for (auto algorithm :
          {mica::ConvAlgorithm::kImplicit, mica::ConvAlgorithm::kPointwise, mica::ConvAlgorithm::kDepthwise,
-          mica::ConvAlgorithm::kGrouped, mica::ConvAlgorithm::kWinograd4, mica::ConvAlgorithm::kWinograd6,
-          mica::ConvAlgorithm::kWinograd8}) {
+          mica::ConvAlgorithm::kGrouped, mica::ConvAlgorithm::kSpread, mica::ConvAlgorithm::kWinograd4,
+          mica::ConvAlgorithm::kWinograd6, mica::ConvAlgorithm::kWinograd8}) {
       if (!conv_fits(p, algorithm) || (s.groups == s.in && algorithm == mica::ConvAlgorithm::kImplicit)) continue;
       mica::ConvArgs args{
           .problem = p, .choice = choose_conv(p, algorithm, isa, {.l2_bytes = 2 << 20}), .x = x.data(), .y = y.data()};

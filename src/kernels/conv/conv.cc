@@ -25,8 +25,8 @@ const ConvKernels& conv_kernels(Isa isa) {
 }
 
 namespace {
-constexpr std::string_view kNames[] = {"auto",    "pointwise", "implicit",  "depthwise",
-                                       "grouped", "winograd4", "winograd6", "winograd8"};
+constexpr std::string_view kNames[] = {"auto",   "pointwise", "implicit",  "depthwise", "grouped",
+                                       "spread", "winograd4", "winograd6", "winograd8"};
 constexpr uint32_t kWinogradSet = 7u << static_cast<int>(ConvAlgorithm::kWinograd4);
 }  // namespace
 
@@ -70,6 +70,19 @@ GroupedShape grouped_shape(const ConvProblem& p) {
   return {p.out_channels, p.in_channels / p.groups, p.kernel[0] * p.kernel[1] * p.kernel[2]};
 }
 
+// Rows are kernel rows, then channels; columns are the taps of a kernel row, for each its output channels.
+int64_t spread_depth(const ConvProblem& p) { return p.kernel[1] * p.in_channels; }
+void pack_spread(const ConvProblem& p, const float* weights, float* packed) {
+  const int64_t depth = spread_depth(p), columns = p.kernel[2] * p.out_channels, taps = p.kernel[1] * p.kernel[2];
+  for (int64_t panel = 0; panel < panel_count(columns); ++panel)
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t j = 0; j < kPanel; ++j, ++packed) {
+        const int64_t column = panel * kPanel + j, tap = k / p.in_channels * p.kernel[2] + column / p.out_channels;
+        const int64_t filter = column % p.out_channels * p.in_channels + k % p.in_channels;
+        *packed = column < columns ? weights[filter * taps + tap] : 0.0f;
+      }
+}
+
 int64_t group_size(const ConvProblem& p) {
   return panels_size(p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups), p.out_channels / p.groups);
 }
@@ -79,6 +92,7 @@ int64_t group_size(const ConvProblem& p) {
 int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
   if (algorithm == ConvAlgorithm::kGrouped) return grouped_size(grouped_shape(p));
+  if (algorithm == ConvAlgorithm::kSpread) return panels_size(spread_depth(p), p.kernel[2] * p.out_channels);
   if (is_winograd(algorithm)) return winograd_size(p, algorithm);
   return p.groups * group_size(p);
 }
@@ -87,6 +101,7 @@ void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weigh
                WinogradWeightsFn transform) {
   if (algorithm == ConvAlgorithm::kDepthwise) return pack_taps(taps_source(p, weights), packed);
   if (algorithm == ConvAlgorithm::kGrouped) return pack_grouped(grouped_shape(p), weights, packed);
+  if (algorithm == ConvAlgorithm::kSpread) return pack_spread(p, weights, packed);
   if (is_winograd(algorithm)) {
     if (!transform) transform = conv_kernels(Isa::kPortable).winograd_weights;
     return pack_winograd(p, algorithm, weights, packed, transform);

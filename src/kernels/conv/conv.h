@@ -52,6 +52,7 @@ enum class ConvAlgorithm : uint8_t {
   kImplicit,   // rows of the product are gathered from the input; any problem; weights in panels, group after group
   kDepthwise,  // groups = in_channels = out_channels; weights by taps
   kGrouped,    // groups of 2, 4, 8, 16 or 32 input and as many output channels; weights by diagonals (pack/pack.h)
+  kSpread,     // few output channels: the taps of a kernel row side by side in a panel; width stride 1, one group
   kWinograd4,  // stride 1, one depth, 4, 6 or 8 points on each axis that has taps; weights transformed
   kWinograd6,  // (conv/winograd.h)
   kWinograd8,
@@ -59,8 +60,8 @@ enum class ConvAlgorithm : uint8_t {
 inline bool is_winograd(ConvAlgorithm a) { return a >= ConvAlgorithm::kWinograd4; }
 std::string_view name_of(ConvAlgorithm algorithm);
 
-// Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "winograd4",
-// "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
+// Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",
+// "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
 struct ConvForce {
   uint32_t set = 0;
   bool allows(ConvAlgorithm a) const { return set >> static_cast<int>(a) & 1; }
@@ -88,7 +89,7 @@ struct ConvChoice {
   // kDepthwise: output rows and channels of a task. Winograd: tile_block counts its tiles.
   int64_t row_block = 0, channel_block = 0, channel_pass = 0;  // channel_pass: that rows pass by at a time
   // kGrouped: row_block and channel_block too; output rows made from one copy of their input, whose rows have so many
-  // pixels.
+  // pixels. kSpread: row_block too, and output pixels of a row that are made at a time.
   int64_t band_rows = 0, band_columns = 0;
   int64_t tasks = 0;
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
@@ -109,6 +110,11 @@ inline constexpr bool kWithDepthwise = true;
 inline constexpr bool kWithGrouped = false;
 #else
 inline constexpr bool kWithGrouped = true;
+#endif
+#ifdef MICA_WITHOUT_SPREAD
+inline constexpr bool kWithSpread = false;
+#else
+inline constexpr bool kWithSpread = true;
 #endif
 
 // Whether the algorithm can compute the problem at all.
@@ -135,7 +141,7 @@ using WinogradWeightsFn = void (*)(const WinogradWeights& weights);
 int64_t packed_conv_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed,
                WinogradWeightsFn transform = nullptr);
-// Not for Winograd's.
+// Not for Winograd's and kSpread's.
 void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
 
 struct ConvArgs {

@@ -3,6 +3,7 @@
 #include "kernels/conv/grouped.inl"
 #include "kernels/conv/implicit.inl"
 #include "kernels/conv/planes.inl"
+#include "kernels/conv/spread.inl"
 #include "kernels/conv/winograd.inl"
 #include "kernels/conv/winograd_weights.inl"
 
@@ -41,6 +42,7 @@ RunTask task_of(ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_depthwise_task : nullptr;
     case ConvAlgorithm::kGrouped: return kWithGrouped ? run_grouped_task : nullptr;
+    case ConvAlgorithm::kSpread: return kWithSpread ? run_spread_task : nullptr;
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd ? run_winograd_task : nullptr;

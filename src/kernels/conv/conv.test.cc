@@ -196,6 +196,42 @@ TEST(ConvGrouped, TheLanesChangeNoBit) {
   }
 }
 
+TEST_P(Conv, SpreadShapes) {
+  int forms = 0;
+  for (int64_t size : {3, 17, 600})
+    for (int64_t out : {1, 3, 5, 20})
+      for (int64_t kernel : {2, 3, 9})
+        for (int64_t dilation : {1, 2})
+          for (int64_t pad : {-1, 0, 2, 9}) {
+            ConvCase c = make(size == 600 ? 3 : size, 5, out, kernel, 1, dilation, pad);
+            c.p.in[2] = size + 1;
+            c.p.stride[1] = out == 3 ? 2 : 1;
+            if (size == 600) c.p.kernel[1] = 1, c.p.pad[1] = 0;
+            set_out(c.p, pad);
+            if (c.p.out[1] <= 0 || c.p.out[2] <= 0) continue;
+            c.finish(out == 3 ? 4 : 0, out == 5 ? 3 : 0);
+            if (!conv_fits(c.p, ConvAlgorithm::kSpread)) continue;
+            ++forms;
+            if (pad != 2) c.epilogue.bias = c.bias.data();
+            SCOPED_TRACE(testing::Message()
+                         << size << " n=" << out << " k=" << kernel << " d=" << dilation << " p=" << pad);
+            c.run(GetParam(), ConvAlgorithm::kSpread, {.threads = 2}, 1);
+            ASSERT_NO_FATAL_FAILURE(c.check());
+          }
+  EXPECT_GT(forms, 150);
+}
+
+TEST_P(Conv, SpreadEpilogues) {
+  for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
+    for (int residual : {0, 1, 2}) {
+      ConvCase c = make(9, 21, 3, 3, 1, 1, 1);
+      c.finish(0, 2);
+      set_epilogue(c, kind, residual);
+      c.run(GetParam(), ConvAlgorithm::kSpread);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+    }
+}
+
 TEST_P(Conv, DepthwiseEpilogues) {
   for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
     for (int residual : {0, 1, 2}) {

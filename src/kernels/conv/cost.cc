@@ -21,7 +21,8 @@ constexpr double kSpilledCycles = 1.0;
 constexpr double kTileCycles = 40;        // of a transform, beside its vectors
 constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
 
-constexpr double kBandCycles = 3;  // a vector of a pixel, read or written, on its way into a band
+constexpr double kBandCycles = 3;   // a vector of a pixel, read or written, on its way into a band
+constexpr double kSumCycles = 2.5;  // a vector of a product, on its way into a sum
 
 constexpr double kDeviations = 8;
 constexpr double kPriceOfError = 1.08;
@@ -101,6 +102,17 @@ double grouped_cycles(const ConvProblem& p, Isa isa) {
          weights / kStreamBytes;
 }
 
+// Products of the input pixels of each line by the taps of a kernel row, then their sums.
+double spread_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
+  const int64_t columns = p.kernel[2] * p.out_channels, depth = p.kernel[1] * p.in_channels;
+  const int64_t reach = p.out[2] + (p.kernel[2] - 1) * p.dilation[2], pixels = reach < p.in[2] ? reach : p.in[2];
+  const auto lines = static_cast<double>(p.images * p.out[0] * p.out[1]);
+  const double product = lines * product_cycles(isa, pixels, panel_count(columns), depth);
+  const auto vectors = static_cast<double>(p.kernel[2] * up(p.out_channels, static_cast<int64_t>(lanes_of(isa).lanes)));
+  const double sums = static_cast<double>(out_pixels(p)) * (vectors * kSumCycles + 4);
+  return overlapped(product + sums, static_cast<double>(panels_size(depth, columns)) * 4, limits);
+}
+
 double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const auto lanes = static_cast<int64_t>(lanes_of(isa).lanes);
@@ -163,6 +175,8 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       one.cycles = depthwise_cycles(p, isa);
     else if (one.algorithm == ConvAlgorithm::kGrouped)
       one.cycles = grouped_cycles(p, isa);
+    else if (one.algorithm == ConvAlgorithm::kSpread)
+      one.cycles = spread_cycles(p, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kPointwise)
       one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
                               static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);

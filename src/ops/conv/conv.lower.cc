@@ -36,7 +36,8 @@ std::vector<PackWish> pack(const Node& node) {
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
   const ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  return {{1, conv::pack_key(p, is_winograd(algorithm) ? ConvAlgorithm::kImplicit : algorithm)}};
+  const bool at_bind = is_winograd(algorithm) || algorithm == ConvAlgorithm::kSpread;
+  return {{1, conv::pack_key(p, at_bind ? ConvAlgorithm::kImplicit : algorithm)}};
 }
 
 }  // namespace

@@ -103,12 +103,9 @@ ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) 
 }
 
 // A product of whole rows and one of gathered rows have the same sums: which of them it is depends on strides.
-bool makes_rows(ConvAlgorithm a) {
-  return a == ConvAlgorithm::kDepthwise || a == ConvAlgorithm::kGrouped || a == ConvAlgorithm::kPointwise ||
-         a == ConvAlgorithm::kImplicit;
-}
+bool makes_rows(ConvAlgorithm a) { return !is_winograd(a) && a != ConvAlgorithm::kAuto; }
 ConvAlgorithm band_algorithm(ConvAlgorithm whole, const ConvProblem& band) {
-  if (whole == ConvAlgorithm::kDepthwise || whole == ConvAlgorithm::kGrouped) return whole;
+  if (whole != ConvAlgorithm::kPointwise && whole != ConvAlgorithm::kImplicit) return whole;
   return conv_fits(band, ConvAlgorithm::kPointwise) ? ConvAlgorithm::kPointwise : ConvAlgorithm::kImplicit;
 }
 

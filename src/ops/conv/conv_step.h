@@ -64,6 +64,7 @@ inline std::string_view step_name(ConvAlgorithm algorithm) {
     case ConvAlgorithm::kPointwise: return "conv_f32_pointwise";
     case ConvAlgorithm::kDepthwise: return "conv_f32_depthwise";
     case ConvAlgorithm::kGrouped: return "conv_f32_grouped";
+    case ConvAlgorithm::kSpread: return "conv_f32_spread";
     case ConvAlgorithm::kWinograd4: return "conv_f32_winograd4";
     case ConvAlgorithm::kWinograd6: return "conv_f32_winograd6";
     case ConvAlgorithm::kWinograd8: return "conv_f32_winograd8";

@@ -102,8 +102,9 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   p.in_view = view_of(from.view);
   p.out_view = view_of(to.view);
   ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  // Winograd's transforms round, and diagonals have no packing here.
-  if (is_winograd(algorithm) || algorithm == ConvAlgorithm::kGrouped) algorithm = ConvAlgorithm::kImplicit;
+  // Winograd's transforms round; the others have no packing here.
+  if (algorithm != ConvAlgorithm::kDepthwise && algorithm != ConvAlgorithm::kPointwise)
+    algorithm = ConvAlgorithm::kImplicit;
   step->isa = scope.machine->isa;
   step->limits = limits_of(*scope.machine);
   step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
