@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "ir/product_epilogue.h"
 #include "ops/conv/conv_problem.h"
 
@@ -16,11 +17,9 @@ bool fixed_dims(const Shape& shape, TensorView& view) {
   return shape.known();
 }
 
-// Whether strides of such a picture are numbers; one that is no memory's is refused when it is bound.
-bool too_large(const int64_t (&extent)[3], int64_t channels) {
-  double elements = static_cast<double>(channels);
-  for (int64_t e : extent) elements *= static_cast<double>(e);
-  return elements > 1e15;
+// Whether strides of such a picture are numbers, in bytes too; one that is no memory's is refused when it is bound.
+bool is_countable(const int64_t (&extent)[3], int64_t channels) {
+  return product({extent[0], extent[1], extent[2], channels, sizeof(float)}, "a picture").ok();
 }
 
 // The form that bind will ask for when all operands have channels innermost. Winograd's is made at bind, from panels,
@@ -32,7 +31,7 @@ std::vector<PackWish> pack(const Node& node) {
   if (!weights.constant || weights.type.dtype != DType::kF32 || !fixed_dims(node.inputs[0]->type.shape, x)) return {};
   const auto sizes = conv::sizes_of(node.attributes<Conv>(), x, weights.constant->view);
   if (!sizes.ok() || !conv::kernel_problem(*sizes, p)) return {};
-  if (too_large(p.in, p.in_channels) || too_large(p.out, p.out_channels)) return {};
+  if (!is_countable(p.in, p.in_channels) || !is_countable(p.out, p.out_channels)) return {};
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
   const ConvAlgorithm algorithm = choose_conv_algorithm(p);

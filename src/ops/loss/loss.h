@@ -49,8 +49,9 @@ struct Sizes {
 
 inline Result<Sizes> sizes_of(const RunScope& scope) {
   const TensorView &x = scope.in(kScores), &labels = scope.in(kLabels);
-  MICA_CHECK(x.rank >= 2 && labels.rank == x.rank - 1 && labels.dim(0) == x.dim(0), kBadShape,
-             "labels of {} dimensions for scores of {}", labels.rank, x.rank);
+  MICA_CHECK(x.rank >= 2 && labels.rank == x.rank - 1, kBadShape, "labels of {} dimensions for scores of {}",
+             labels.rank, x.rank);
+  MICA_CHECK(labels.dim(0) == x.dim(0), kBadShape, "{} labels for {} scores", labels.dim(0), x.dim(0));
   Sizes s{x.dim(0), x.dim(1), 1};
   for (int i = 2; i < x.rank; ++i) {
     MICA_CHECK(labels.dim(i - 1) == x.dim(i), kBadShape, "axis {} of the labels is {}, of the scores {}", i - 1,
