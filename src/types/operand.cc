@@ -41,6 +41,7 @@ Result<bool> axes_operand(const InferScope& scope, int input, int rank, Ints& ax
     for (int i = 0; i < rank; ++i) axes.push(i);
     return true;
   }
+  MICA_TRY_STATUS(require_rank(scope, input, 0, 1));
   if (!scope.ints(input, axes)) return false;
   MICA_TRY_STATUS(normalize_axes(axes, rank));
   return true;

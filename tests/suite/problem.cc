@@ -5,148 +5,14 @@
 #include <cmath>
 #include <map>
 
-#include "attribute_writer.h"
 #include "base/os.h"
 #include "device/cpu/every_isa.h"
 #include "kernel_record.h"
-#include "scopes.h"
+#include "prepared.h"
 #include "types/evaluate.h"
 
 namespace mica::suite {
 namespace {
-
-std::string text_of(const Error& error) {
-  char text[2048];
-  return std::string(text, std::min(error.print(text, sizeof text), sizeof text - 1));
-}
-
-// A problem made ready: definition, attribute struct, dense inputs.
-struct Prepared {
-  const Problem& problem;
-  const OpDef* op = nullptr;
-  alignas(16) std::byte blob[kMaxAttrBytes] = {};
-  std::deque<Buffer> buffers;
-  std::deque<Object> objects;
-  std::deque<std::vector<Dim>> values;
-  std::vector<RunValue> inputs;
-
-  explicit Prepared(const Problem& p) : problem(p), op(find_op(p.op)) {
-    if (!op) {
-      ADD_FAILURE() << "no operator " << p.op;
-      return;
-    }
-    if (op->attributes.init) {
-      op->attributes.init(blob);
-      AttributeWriter writer(p.attributes);
-      op->attributes.visit(blob, writer);
-      EXPECT_EQ(writer.found(), p.attributes.size()) << p.op << ": an attribute has another name or type";
-    }
-    for (const Spec& spec : p.inputs) inputs.push_back(make(spec));
-  }
-  RunValue make(const Spec& spec) {
-    RunValue value;
-    if (spec.absent) return value;
-    value.present = true;
-    if (spec.kind == Kind::kTensor) {
-      buffers.emplace_back(spec.dtype, spec.dims, Arrangement::kDense);
-      value.tensor = buffers.back().view();
-      fill(value.tensor, spec);
-      return value;
-    }
-    Object& object = objects.emplace_back();
-    object.kind = spec.kind;
-    object.dtype = spec.dtype;
-    for (const Spec& item : spec.items) {
-      Result<OwnedTensor> copy = OwnedTensor::copy_of(make(item).tensor);
-      if (copy.ok()) {
-        EXPECT_TRUE(object.tensors.push_back(copy.take()).ok());
-      }
-    }
-    value.object = &object;
-    return value;
-  }
-};
-
-enum class Knowledge { kAll, kConstants, kShapes, kSymbols, kDtypes };
-constexpr std::string_view kKnowledge[] = {"all contents", "constants", "shapes only", "symbolic dimensions",
-                                           "element types only"};
-
-Type type_of(const Spec& spec, Knowledge knowledge, DimTable& dims) {
-  Type type = Type::tensor(spec.dtype);
-  type.kind = spec.kind;
-  if (spec.kind != Kind::kTensor || knowledge == Knowledge::kDtypes) return type;
-  type.shape = Shape::of_rank(static_cast<int>(spec.dims.size()));
-  for (int i = 0; i < type.shape.rank; ++i) {
-    const int64_t d = spec.dims[static_cast<size_t>(i)];
-    // Equal sizes get equal symbols; 1 stays a number, because broadcasting looks at it.
-    const bool symbol = knowledge == Knowledge::kSymbols && d > 1 && !spec.constant;
-    type.shape[i] = symbol ? dims.symbol("D" + std::to_string(d)) : Dim(d);
-  }
-  return type;
-}
-
-struct Inference {
-  DimTable dims;
-  TestInferScope scope;
-  std::vector<InferValue> inputs, outputs;
-  Status status;
-};
-
-void infer(Prepared& p, Knowledge knowledge, Inference& out) {
-  for (size_t i = 0; i < p.inputs.size(); ++i) {
-    const Spec& spec = p.problem.inputs[i];
-    InferValue& value = out.inputs.emplace_back();
-    if (spec.absent) continue;
-    value.present = true;
-    value.type = type_of(spec, knowledge, out.dims);
-    const bool known = spec.kind == Kind::kTensor &&
-                       (knowledge == Knowledge::kAll ||
-                        (spec.constant && knowledge != Knowledge::kShapes && knowledge != Knowledge::kDtypes));
-    if (!known) continue;
-    const TensorView& view = p.inputs[i].tensor;
-    value.constant = &view;
-    if (!is_integer(view.dtype) || view.count() > kMaxKnownElements || view.rank > 1) continue;
-    std::vector<Dim>& dims = p.values.emplace_back();
-    for (int64_t k = 0; k < view.count(); ++k) dims.push_back(Elements(view).integer(k));
-    value.values = dims;
-    value.has_values = true;
-  }
-  out.outputs.resize(static_cast<size_t>(p.problem.outputs));
-  for (size_t i = 0; i < out.outputs.size(); ++i)
-    out.outputs[i].present = std::ranges::count(p.problem.unwanted_outputs, static_cast<int>(i)) == 0;
-  out.scope.inputs = out.inputs;
-  out.scope.outputs = out.outputs;
-  out.scope.attributes_blob = p.blob;
-  out.scope.table = &out.dims;
-  out.status = p.op->infer(out.scope);
-}
-
-// Runs the reference on `inputs`; outputs of fixed shape lie as `arrangement` says (for those, `made` owns the memory).
-void refer(Prepared& p, const std::vector<RunValue>& inputs, std::span<const InferValue> types, TestRunScope& scope,
-           Status& status) {
-  scope.in_values = inputs;
-  scope.out_values.resize(types.size());
-  scope.results.resize(types.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    scope.known.push_back(types[i].type);
-    RunValue& value = scope.out_values[i];
-    value.present = types[i].present;
-    value.object = &scope.results[i].object;
-    if (!value.present || !types[i].type.is_tensor()) continue;
-    value.tensor.dtype = types[i].type.dtype;
-    if (!types[i].type.shape.fixed()) continue;
-    std::vector<int64_t> dims;
-    for (Dim d : types[i].type.shape.span()) dims.push_back(d.value());
-    if (Status made = scope.allocate_output(static_cast<int>(i), dims); !made.ok()) {
-      status = std::move(made);
-      return;
-    }
-  }
-  scope.inputs = scope.in_values;
-  scope.outputs = scope.out_values;
-  scope.attributes_blob = p.blob;
-  status = p.op->reference(scope);
-}
 
 // A shape of inference agrees with the truth: the rank and every number in it.
 void expect_agrees(const Type& inferred, const TensorView& truth, std::string_view what) {
@@ -307,13 +173,6 @@ std::vector<double> with_epilogue(const TensorView& truth, const TensorView* res
   return out;
 }
 
-void bind_input(const RunValue& value, bool constant, std::vector<BoundOperand>& inputs, std::vector<void*>& operands) {
-  BoundOperand operand{.present = value.present, .constant = constant && value.present, .view = value.tensor};
-  operands.push_back(value.present ? value.tensor.data : nullptr);
-  if (!operand.constant) operand.view.data = nullptr;
-  inputs.push_back(operand);
-}
-
 class HookCheck {
  public:
   HookCheck(Prepared& p, const RunDef& run, const TestRunScope& truth)
@@ -458,14 +317,6 @@ class HookCheck {
   ProblemRecord record_;
 };
 
-bool hook_sees_it(const Prepared& p, const Inference& found) {
-  for (const InferValue& out : found.outputs)
-    if (!out.type.is_tensor() || !out.type.shape.fixed() || out.type.dtype == DType::kString) return false;
-  for (const Spec& spec : p.problem.inputs)
-    if (spec.kind != Kind::kTensor) return false;
-  return !found.outputs.empty();
-}
-
 void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found) {
   const RunDef* run = find_run(*p.op);
   const bool must = !p.problem.expect_kernel.empty();
@@ -497,46 +348,6 @@ void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found)
   EXPECT_EQ(hook.fallbacks(), "");
 }
 
-// A hook takes nothing that the reference refuses: it leaves the problem, fails, or adds a step whose check fails.
-void check_hooks_refuse(const Prepared& p, const Inference& found) {
-  const RunDef* run = find_run(*p.op);
-  if (!found.status.ok() || !run || !hook_sees_it(p, found)) return;
-  for (Isa isa : every_isa()) {
-    std::vector<BoundOperand> inputs, outputs;
-    std::vector<void*> operands;
-    for (size_t i = 0; i < p.inputs.size(); ++i)
-      bind_input(p.inputs[i], p.problem.inputs[i].constant, inputs, operands);
-    for (const InferValue& out : found.outputs) {
-      TensorView view{.dtype = out.type.dtype, .rank = out.type.shape.rank};
-      for (int i = 0; i < view.rank; ++i) view.dims[static_cast<size_t>(i)] = out.type.shape[i].value();
-      set_dense_strides(view);
-      outputs.push_back({.present = out.present, .view = view});
-    }
-    Machine machine;
-    machine.isa = isa;
-    TestBindScope scope;
-    scope.machine = &machine;
-    scope.inputs = inputs;
-    scope.outputs = outputs;
-    scope.op = p.op;
-    scope.attributes_blob = p.blob;
-    const Result<bool> bound = run->bind(scope);
-    if (!bound.ok() || !*bound) continue;
-    EXPECT_TRUE(std::ranges::any_of(
-        scope.steps,
-        [&](const StepSpec& step) { return step.check && !step.check(step.arguments, operands.data()).ok(); }))
-        << p.problem.op << ": a kernel of " << name_of(isa) << " takes what the reference refuses";
-  }
-}
-
-Status run_truth(Prepared& p, Inference& found, TestRunScope& truth) {
-  infer(p, Knowledge::kConstants, found);
-  MICA_TRY_STATUS(found.status.copy());
-  Status status;
-  refer(p, p.inputs, found.outputs, truth, status);
-  return status;
-}
-
 }  // namespace
 
 void check(const Problem& problem) {
@@ -556,6 +367,7 @@ void check(const Problem& problem) {
   check_strided_reference(p, truth, found.outputs);
   check_view(p, truth);
   check_hooks(p, truth, found);
+  check_other_sizes(problem);
 }
 
 void check_error(const Problem& problem, Code code) {

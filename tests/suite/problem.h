@@ -1,6 +1,7 @@
 // Operator problems: a test names an operator, attributes and operands; `check` runs it on the reference, through
 // inference in all its degrees of knowledge, as a view, and through the run hook on every instruction set, with every
-// arrangement of memory, whole and in pieces, with and without an epilogue, and compares.
+// arrangement of memory, whole and in pieces, with and without an epilogue, and compares. Then it changes the sizes of
+// single operands: what the reference refuses, no hook may take.
 //
 //   TEST(Softmax, LastAxis) {
 //     check({.op = "softmax", .attributes = {{"axis", -1}}, .inputs = {uniform({3, 5})}, .expect_kernel =

@@ -38,9 +38,9 @@ inline void pack_exact(const TensorView& plain, void* to, const void* context) {
         *at++ = j < p.n ? static_cast<float>(elements.integer(k * p.n + j) - p.zero) : 0.0f;
 }
 
-// One zero point for the whole operand: a constant's value, or an operand that is read at run. False when there are
-// several.
-inline bool zero_of(const BindScope& scope, int input, bool constant_only, ZeroPoint& zero) {
+// One zero point for the whole operand: a constant's value, which may stand there for each of `lines`, or an operand
+// that is read at run. False when there are several.
+inline bool zero_of(const BindScope& scope, int input, bool constant_only, int64_t lines, ZeroPoint& zero) {
   zero = {};
   if (input < 0 || !scope.has(input)) return true;
   const BoundOperand& operand = scope.input(input);
@@ -49,9 +49,10 @@ inline bool zero_of(const BindScope& scope, int input, bool constant_only, ZeroP
     return !constant_only && operand.view.count() == 1;
   }
   const Elements list(operand.view);
-  if (operand.view.empty()) return false;
+  const int64_t count = operand.view.count();
+  if (count != 1 && count != lines) return false;
   zero.value = static_cast<int32_t>(list.integer(0));
-  for (int64_t i = 1; i < operand.view.count(); ++i)
+  for (int64_t i = 1; i < count; ++i)
     if (list.integer(i) != zero.value) return false;
   return true;
 }
@@ -75,10 +76,10 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const ExactOperands& o)
   const TensorView &a = scope.input(o.a).view, &b = scope.input(o.b).view, &out = scope.output(0).view;
   if (!is_i8(a.dtype) || !is_i8(b.dtype) || !scope.input(o.b).constant || b.rank != 2 || !b.contiguous()) return none;
   if (a.empty() || b.empty() || out.empty() || !a.contiguous() || !out.contiguous()) return none;
-  ZeroPoint a_zero, b_zero;
-  if (!zero_of(scope, o.a_zero, false, a_zero) || !zero_of(scope, o.b_zero, true, b_zero)) return none;
-  if (!sums_are_exact(b, b_zero.value, a.dtype, a_zero)) return none;
   const int64_t k = b.dim(0), n = b.dim(1), m = a.count() / k;
+  ZeroPoint a_zero, b_zero;
+  if (!zero_of(scope, o.a_zero, false, m, a_zero) || !zero_of(scope, o.b_zero, true, n, b_zero)) return none;
+  if (!sums_are_exact(b, b_zero.value, a.dtype, a_zero)) return none;
   MICA_TRY(const ImageOperand from, read_widened(scope, o.a, as_image(a, m, k), a_zero));
   MICA_TRY(const ImageOperand to, temporary_image(scope, as_image(out, m, n)));
   if (from.operand < 0 || to.operand < 0) return none;

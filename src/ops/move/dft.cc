@@ -15,6 +15,12 @@ Lengths lengths_of(const Dft& attributes, Dim have, const Dim* wanted, DimTable&
   return {n, attributes.onesided && !attributes.inverse ? dims.add(dims.floor_div(n, 2), 1) : n, back ? 1 : 2};
 }
 
+Status check_parts(Dim last) {
+  MICA_CHECK(!last.is_fixed() || last.is(1) || last.is(2), kBadShape,
+             "the last axis has {} elements; 1 (real) or 2 (complex) are possible", last.value());
+  return {};
+}
+
 Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_rank(scope, 0, 2, kMaxRank));
   MICA_TRY_STATUS(require_float(scope, 0));
@@ -24,6 +30,7 @@ Status infer(InferScope& scope) {
     scope.out(0, scope.dtype(0), out);
     return {};
   }
+  MICA_TRY_STATUS(check_parts(out.back()));
   const auto& attributes = scope.attributes<Dft>();
   if (scope.has(2) && !scope.ints(2, axis)) {
     for (int i = 0; i + 1 < out.rank; ++i) out[i] = scope.dims().fresh("dft");
@@ -87,8 +94,7 @@ Status reference(RunScope& scope) {
   MICA_TRY(const int axis, normalize_axis(axis_operand, in.rank));
   const int last = in.rank - 1;
   MICA_CHECK(axis != last, kBadAttribute, "the last axis holds real and imaginary parts and cannot be transformed");
-  MICA_CHECK(in.dim(last) == 1 || in.dim(last) == 2, kBadShape,
-             "the last axis has {} elements; 1 (real) or 2 (complex) are possible", in.dim(last));
+  MICA_TRY_STATUS(check_parts(in.dim(last)));
   DimTable dims;
   Dim wanted;
   if (scope.has(1)) {

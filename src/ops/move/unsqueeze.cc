@@ -15,6 +15,7 @@ Result<Shape> unsqueezed(const Shape& in, Ints axes) {
 }
 
 Status infer(InferScope& scope) {
+  MICA_TRY_STATUS(require_rank(scope, 1, 0, 1));
   Ints axes;
   const Shape& in = scope.shape(0);
   if (!in.known() || !scope.ints(1, axes)) {
