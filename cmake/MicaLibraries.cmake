@@ -41,11 +41,16 @@ endif()
 # speed. Sanitizers want levels and tables as they are.
 if(NOT MICA_SANITIZE)
   set(small_sources ${runtime_sources} ${op_runtime_sources})
-  # Where texts are cut, -Os leaves the library's check of a position as a call that throws.
-  set(cut_texts base/format base/nearest base/os_posix base/threads types/attr_text types/custom types/dim
-    types/dim_text types/type cpu/cpu_model plan/read)
+  # Where texts are cut, -Os leaves the library's check of a position as a call that throws; -O2 does not.
+  set(cut_texts base/format base/nearest base/os_posix types/attr_text types/custom types/dim types/dim_text types/type
+    cpu/cpu_model plan/read)
   list(JOIN cut_texts "|" cut_texts)
-  list(FILTER small_sources EXCLUDE REGEX "/(kernels/.*|(${cut_texts})\\.cc|[a-z0-9_]+\\.run\\.cc)$")
+  set(text_sources ${small_sources})
+  list(FILTER text_sources INCLUDE REGEX "/(${cut_texts})\\.cc$")
+  # The walk of recurrent layers through time is in a shared file.
+  list(FILTER small_sources EXCLUDE REGEX
+    "/(kernels/.*|(${cut_texts}|base/threads|rnn/recurrent_step\\.shared)\\.cc|[a-z0-9_]+\\.run\\.cc)$")
+  set_property(SOURCE ${text_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O2>)
   # A compiler's or importer's exception passes through functions of the runtime that call back: visitors of attributes,
   # scopes of inference. Where there are none, nothing unwinds.
   if(NOT MICA_BUILD_TOOLS AND NOT MICA_BUILD_TESTS)

@@ -25,7 +25,7 @@ namespace {
 struct Options {
   std::string folder, only, json, isa, exceptions, row_chains = "auto";
   int threads = 1, seconds = 60;
-  bool reference = false, self_test = false, quiet = false;
+  bool reference = false, self_test = false, quiet = false, unfused = false;
 };
 
 // A crash or a hang of one case is that case's failure.
@@ -176,6 +176,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--seconds", options.seconds, "limit for one case");
   app.add_flag("--reference", options.reference, "run the plain definitions instead of kernels");
+  app.add_flag("--unfused", options.unfused, "no epilogues and no chains of element-wise nodes");
   app.add_flag("--self-test", options.self_test, "spoil an expected value and see the case fail");
   app.add_flag("--quiet", options.quiet, "no line per failure");
   CLI11_PARSE(app, argc, argv);

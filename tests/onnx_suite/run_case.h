@@ -14,6 +14,7 @@ struct CaseOptions {
   RowChainMode row_chains = RowChainMode::kChoose;
   bool reference = false;  // the plain definitions
   bool random = false;     // compare type, shape and statistics
+  bool unfused = false;    // every node a stage of its own
   bool flip = false;       // spoil one expected value: the case must fail
 };
 struct CaseResult {
