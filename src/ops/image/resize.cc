@@ -174,7 +174,7 @@ Status resize_axes(const Resize& attributes, std::span<const int64_t> dims, cons
   MICA_CHECK(operands.scales || operands.sizes, kBadShape, "resize needs scales or sizes");
   const TensorView& list = operands.sizes ? *operands.sizes : *operands.scales;
   MICA_CHECK(list.rank == 1 && list.count() == count && list.dtype != DType::kString, kBadShape,
-             "resize has {} scales or sizes for {} axes", list.count(), count);
+             "resize has {} scales or sizes in {} dimensions, expected {} in one", list.count(), list.rank, count);
   if (operands.sizes) {
     MICA_TRY_STATUS(set_sizes(attributes, axes, list, plan));
   } else {
