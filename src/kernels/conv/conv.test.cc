@@ -52,6 +52,34 @@ TEST_P(Conv, ImplicitShapes) {
             }
 }
 
+// Kernels longer than the input: many taps meet no pixel of a tile, whole blocks of them among these, and some outputs
+// meet no pixel at all.
+TEST_P(Conv, TapsOutsideTheInput) {
+  for (int64_t in : {16, 200})
+    for (int64_t width : {9, 40})
+      for (int64_t kernel : {31, 67})
+        for (int64_t stride : {1, 3})
+          for (int64_t pad : {30, 75}) {
+            if (kernel > width + 2 * pad) continue;
+            ConvCase c;
+            c.p = {.images = 2,
+                   .in_channels = in,
+                   .out_channels = 19,
+                   .in = {1, 1, width},
+                   .kernel = {1, 1, kernel},
+                   .stride = {1, 1, stride},
+                   .dilation = {1, 1, 1},
+                   .pad = {0, 0, pad}};
+            set_out(c.p, pad);
+            c.finish(0, 0);
+            c.epilogue.bias = c.bias.data();
+            SCOPED_TRACE(testing::Message()
+                         << width << " c=" << in << " k=" << kernel << " s=" << stride << " p=" << pad);
+            c.run(GetParam(), ConvAlgorithm::kImplicit);
+            ASSERT_NO_FATAL_FAILURE(c.check());
+          }
+}
+
 // An input of planes gives the bits of the one whose channels are adjacent, with every epilogue.
 TEST_P(Conv, PlanesGiveTheSameBits) {
   for (int64_t size : {5, 37, 70})

@@ -160,14 +160,42 @@ MICA_INLINE ImplicitScratch lay_out(const ConvChoice& c, float* scratch) {
           scratch + taps + pointers};
 }
 
+// The segments of a block that a tile needs: those between the first and the last that meet the input in any of its
+// pixels. `whole`: each lies inside the input for every pixel.
+struct Reach {
+  int64_t first, last;
+  bool whole;
+};
+MICA_INLINE Reach reach_of(const ConvProblem& p, const ConvChoice& c, const Pixel& corner, int rows,
+                           const SegmentTap* taps, Reach block) {
+  if (!c.by_rows) return block;  // its pixels lie in several rows
+  const int64_t last_column = (rows - 1) * p.stride[2] + segment_width(p, c) - 1;
+  const auto in_rows = [&](const SegmentTap& tap) {
+    return inside(corner.z + tap.z, p.in[0]) && inside(corner.y + tap.y, p.in[1]);
+  };
+  const auto meets = [&](const SegmentTap& tap) {
+    const int64_t column = corner.x + tap.x;
+    return in_rows(tap) && column + last_column >= 0 && column < p.in[2];
+  };
+  while (block.first < block.last && !meets(taps[block.first])) ++block.first;
+  while (block.first < block.last && !meets(taps[block.last - 1])) --block.last;
+  block.whole = true;
+  for (int64_t s = block.first; s < block.last && block.whole; ++s) {
+    const int64_t column = corner.x + taps[s].x;
+    block.whole = in_rows(taps[s]) && column >= 0 && column + last_column < p.in[2];
+  }
+  return block;
+}
+
 // Points the block at the tile's rows: in place, or gathered into scratch.
-MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float* x, int64_t first, int64_t last,
+MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float* x, const Reach& reach,
                      const ImplicitScratch& scratch, RowBlock& block) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
+  const int64_t first = reach.first, last = reach.last;
   Pixel o = tile.first, corner = corner_of(p, o);
   block.segments = scratch.pointers;
-  if (c.by_rows && lies_inside(p, corner, tile.rows)) {
+  if (reach.whole) {
     const float* origin = x + at(p.in_view, corner);
     for (int64_t s = first; s < last; ++s) scratch.pointers[s - first] = origin + scratch.taps[s].offset;
     block.segment_count = last - first;
@@ -208,7 +236,6 @@ void run_implicit_task(const ConvArgs& args, const ImplicitTask& task, float* sc
   int64_t first = 0;
   do {
     const int64_t last = first + c.block_segments < c.segments ? first + c.block_segments : c.segments;
-    block.b = w + first * c.segment_k * kPanel;
     block.first_k = first == 0;
     block.last_k = last == c.segments;
     for (int64_t panel = task.panel_begin; panel < task.panel_end; panel += c.n_group) {
@@ -216,7 +243,10 @@ void run_implicit_task(const ConvArgs& args, const ImplicitTask& task, float* sc
       block.panel_end = panel + c.n_group < task.panel_end ? panel + c.n_group : task.panel_end;
       ImplicitTile tile = tile_at(p, c, task.tile_begin);
       for (int64_t t = task.tile_begin; t < task.tile_end; ++t, advance(p, c, tile)) {
-        aim(args, tile, x, first, last, parts, block);
+        const Reach reach = reach_of(p, c, corner_of(p, tile.first), tile.rows, parts.taps, {first, last, false});
+        if (reach.first == reach.last && !block.first_k && !block.last_k) continue;
+        aim(args, tile, x, reach, parts, block);
+        block.b = w + reach.first * c.segment_k * kPanel;
         block.rows = tile.rows;
         block.row = tile.row_index;
         block.c = args.y + at(p.out_view, tile.first) + block.column;
