@@ -169,6 +169,7 @@ struct Reach {
 MICA_INLINE Reach reach_of(const ConvProblem& p, const ConvChoice& c, const Pixel& corner, int rows,
                            const SegmentTap* taps, Reach block) {
   if (!c.by_rows) return block;  // its pixels lie in several rows
+  if (lies_inside(p, corner, rows)) return {block.first, block.last, true};
   const int64_t last_column = (rows - 1) * p.stride[2] + segment_width(p, c) - 1;
   const auto in_rows = [&](const SegmentTap& tap) {
     return inside(corner.z + tap.z, p.in[0]) && inside(corner.y + tap.y, p.in[1]);
