@@ -1,4 +1,5 @@
 // Scaled dot-product attention, spelled out as products and a softmax.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -92,6 +93,13 @@ Value* as_many_dims(Value* x, const Shape& q, Builder& build) {
   return made ? made : x;
 }
 
+// Whether all axes but the last two, which are a matrix's, agree.
+bool same_front(const Shape& a, const Shape& b) {
+  return a.known() && b.known() && a.rank == b.rank && a.rank >= 2 &&
+         std::ranges::equal(a.span().first(static_cast<size_t>(a.rank - 2)),
+                            b.span().first(static_cast<size_t>(b.rank - 2)));
+}
+
 // x with the axes of `shape` in front of its last two; null when they cannot be said.
 Value* with_batches(Value* x, const Shape& shape, Builder& build) {
   const Shape& s = x->type.shape;
@@ -107,11 +115,9 @@ Value* with_batches(Value* x, const Shape& shape, Builder& build) {
 bool in_batches_of(Scores& scores, const Shape& from, const Shape& to, Builder& build) {
   int same = 0;
   while (same < std::min(from.rank, to.rank) && from[from.rank - 1 - same] == to[to.rank - 1 - same]) ++same;
-  if (same < 2 || scores.q->type.shape.rank != from.rank) return false;
+  if (same < 2 || !same_front(scores.q->type.shape, from)) return false;
   scores.turned = as_many_dims(scores.turned, scores.q->type.shape, build);
-  if (scores.turned->type.shape.rank != from.rank) return false;
-  for (int i = 0; i + 2 < from.rank; ++i)
-    if (!(scores.q->type.shape[i] == from[i]) || !(scores.turned->type.shape[i] == from[i])) return false;
+  if (!same_front(scores.turned->type.shape, from)) return false;
   if (scores.mask && scores.mask->type.shape.rank > same) {
     const Shape mask = scores.mask->type.shape;
     Shape last;
@@ -162,11 +168,8 @@ std::optional<Scores> scores_of(Value* y, double scale, int depth, Builder& buil
 // Two operands belong to the same batches and heads; `shared`: the second may have one head for all.
 bool same_batches(const Value* a, const Value* b, bool shared) {
   const Shape &s = a->type.shape, &r = b->type.shape;
-  if (!s.known() || !r.known() || s.rank != r.rank || s.rank < 3 || s.rank > 5 || a->type.dtype != b->type.dtype)
-    return false;
-  for (int i = 0; i + 2 < s.rank; ++i)
-    if (!(s[i] == r[i]) && !(shared && s.rank == 4 && i == 1 && r[i].is(1))) return false;
-  return true;
+  if (s.rank < 3 || s.rank > 5 || a->type.dtype != b->type.dtype) return false;
+  return same_front(s, r) || (shared && s.rank == 4 && r.rank == 4 && s[0] == r[0] && r[1].is(1));
 }
 
 // Operands as the operator takes them, [batch, heads, rows, columns]: three dimensions have one head, two batches of
@@ -241,8 +244,7 @@ Value* attention_of_other_batches(const Match& m, Builder& build) {
   const int n = from.rank, k = to.rank;
   if (!from.known() || !to.known() || n < 3 || k < 3 || !(from[n - 1] == to[k - 1]) || !(from[n - 2] == to[k - 2]))
     return nullptr;
-  for (int i = 0; i + 2 < k; ++i)
-    if (m["v"]->type.shape.rank != k || !(m["v"]->type.shape[i] == to[i])) return nullptr;
+  if (!same_front(m["v"]->type.shape, to)) return nullptr;
   Value* v = with_batches(m["v"], from, build);
   Value* y = v ? fused(m.node("w"), v, build) : nullptr;
   return y ? contents::reshaped(build, y, m.root->outputs[0]->type.shape) : nullptr;
@@ -250,11 +252,8 @@ Value* attention_of_other_batches(const Match& m, Builder& build) {
 
 // The product the other way round, vᵀ · softmaxᵀ, where values have one column for each key.
 Value* turned_attention(const Match& m, Builder& build) {
-  const Ints& perm = m.node("t").attributes<Transpose>().perm;
   const int rank = m["w"]->type.shape.rank;
-  if (rank < 3 || m["v"]->type.shape.rank != rank || static_cast<int>(perm.size()) != rank) return nullptr;
-  for (int i = 0; i < rank; ++i)
-    if (perm[static_cast<size_t>(i)] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return nullptr;
+  if (rank < 3 || m["v"]->type.shape.rank != rank || !contents::swaps_last_two(m.node("t"))) return nullptr;
   Value* y = fused(m.node("w"), turned_back(m["v"], build), build);
   return y ? turned_back(y, build) : nullptr;
 }

@@ -1,4 +1,4 @@
-// Numbers in constants, for rules that compute with weights.
+// What rules share: numbers in constants, reshapes to a shape, transpositions of matrices.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "ir/builder.h"
 #include "ops/move/reshape.h"
+#include "ops/move/transpose.h"
 
 namespace mica {
 MICA_DECLARE_OP(reshape);
@@ -75,6 +76,16 @@ inline Value* reshaped(Builder& build, Value* x, const Shape& shape) {
   }
   if (std::ranges::count(dims, -1) > 1) return nullptr;
   return build.one(op_reshape, Reshape{}, {x, build.ints(dims)});
+}
+
+// Whether a transposition gives each matrix of the last two dimensions transposed and leaves the others.
+inline bool swaps_last_two(const Node& transpose) {
+  const Ints& perm = transpose.attributes<Transpose>().perm;
+  const auto rank = static_cast<int64_t>(perm.size());
+  if (rank < 2) return false;
+  for (int64_t i = 0; i < rank; ++i)
+    if (perm[static_cast<size_t>(i)] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return false;
+  return true;
 }
 
 // The elements of an integer tensor, when each is a known number.

@@ -3,6 +3,7 @@
 // is that of an image whose channels lie innermost, which costs nothing.
 #include "ops/move/reshape.h"
 #include "ops/move/transpose.h"
+#include "passes/declutter/contents.h"
 #include "passes/rewrite.h"
 
 namespace mica {
@@ -12,11 +13,6 @@ MICA_DECLARE_OP(reshape);
 MICA_DECLARE_OP(transpose);
 
 namespace {
-
-bool swaps_last_two(const Node& node) {
-  const Ints& perm = node.attributes<Transpose>().perm;
-  return perm.size() == 3 && perm[0] == 0 && perm[1] == 2 && perm[2] == 1;
-}
 
 // [N, C, pixels…] beside [N, C, pixels], all numbers but N.
 bool flattens(const Shape& image, const Shape& flat) {
@@ -33,7 +29,7 @@ Value* reshaped(Value* x, std::vector<int64_t> dims, Builder& build) {
 
 Value* tokens_of_image(const Match& m, Builder& build) {
   const Shape& image = m["x"]->type.shape;
-  if (!swaps_last_two(*m.root) || !flattens(image, m["flat"]->type.shape)) return nullptr;
+  if (!contents::swaps_last_two(*m.root) || !flattens(image, m["flat"]->type.shape)) return nullptr;
   Transpose outward{.perm = {0}};
   for (int i = 2; i < image.rank; ++i) outward.perm.push(i);
   outward.perm.push(1);
