@@ -55,6 +55,15 @@ double overlapped(double cycles, double weight_bytes, const GemmLimits& limits) 
   return cycles > stream ? cycles + stream / 4 : stream + cycles / 4;
 }
 
+// The product of one group, the bytes of its weights, and the cycles of what is around it.
+struct GroupCost {
+  double product, weights, around;
+};
+double of_groups(const ConvProblem& p, const GroupCost& one, const GemmLimits& limits) {
+  if (p.groups > 1) return static_cast<double>(p.groups) * (one.product + one.around + one.weights / kSmallBytes);
+  return overlapped(one.product, one.weights, limits) + one.around;
+}
+
 double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channels = p.in_channels / p.groups;
   const int64_t depth = taps * channels, panels = panel_count(p.out_channels / p.groups), m = out_pixels(p);
@@ -62,11 +71,9 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
   const int64_t segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps;
   const double gather = static_cast<double>(m) *
                         (static_cast<double>(depth) * 4 / kCopyBytes + static_cast<double>(segments) * kSegmentCycles);
-  const auto groups = static_cast<double>(p.groups);
   const double product = product_cycles(isa, m, panels, depth);
   const double weights = static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
-  if (p.groups > 1) return groups * (product + gather + weights / kSmallBytes);
-  return overlapped(product, weights, limits) + gather;
+  return of_groups(p, {product, weights, gather}, limits);
 }
 
 // Nothing is gathered but what lies under the tiles at the edges.
@@ -126,11 +133,9 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const int64_t width = (panel_count(channels) + panel_count(columns)) * kPanel;
   const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, lanes_of(isa).rows);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
-  const auto groups = static_cast<double>(p.groups);
   const double product = points * blocks * product_cycles(isa, block, panel_count(columns), channels);
   const double weights = points * blocks * static_cast<double>(panels_size(channels, columns)) * 4;
-  if (p.groups > 1) return groups * (product + transforms + weights / kSmallBytes);
-  return overlapped(product, weights, limits) + transforms;
+  return of_groups(p, {product, weights, transforms}, limits);
 }
 
 double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
