@@ -67,7 +67,8 @@ class Chooser {
     Flow flow[kMostChainStages];
     flow_of(chain, flow);
     const RowStage& result = stages_[chain.last];
-    const double bands = static_cast<double>((result.out_rows + chain.band_rows - 1) / chain.band_rows);
+    const int64_t band_count = (result.out_rows + chain.band_rows - 1) / chain.band_rows;
+    const auto bands = static_cast<double>(band_count);
     const uint32_t n = chain.last - chain.first;
     double saved = 0, halo = 0, weights = 0, slides = 0;
     int64_t live = result.row_bytes * chain.band_rows;

@@ -162,11 +162,9 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
     case ConvAlgorithm::kDepthwise:
       return kWithDepthwise && p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 &&
              !p.residual_in_place;
-    case ConvAlgorithm::kGrouped: {
-      const int64_t width = p.in_channels / p.groups;
-      return kWithGrouped && width >= 2 && width <= kMostGroupWidth && (width & (width - 1)) == 0 &&
-             p.in_channels == p.out_channels && taps_of(p) > 0 && !p.residual_in_place;
-    }
+    case ConvAlgorithm::kGrouped:
+      return kWithGrouped && has_grouped_form(p.in_channels / p.groups) && p.in_channels == p.out_channels &&
+             taps_of(p) > 0 && !p.residual_in_place;
     case ConvAlgorithm::kSpread:
       return kWithSpread && p.groups == 1 && p.kernel[0] == 1 && p.stride[2] == 1 && taps_of(p) > 0 &&
              !p.residual_in_place &&

@@ -39,7 +39,6 @@ bool reads_planes(const ConvProblem& problem);
 inline constexpr int kMostPlaneRows = 28;  // pixels of a tile of such an input, on any instruction set
 
 inline constexpr int kMostGroupedTile = 7;  // outputs that kGrouped makes at a time, on any instruction set
-inline constexpr int kMostGroupWidth = 32;
 // How often kGrouped keeps an input pixel, with its channels in different orders, on any instruction set.
 inline int64_t grouped_versions(int64_t group_width) { return group_width >= 16 ? 4 : group_width == 8 ? 2 : 1; }
 

@@ -155,10 +155,10 @@ int cost_tile_rows(Isa isa) { return lanes_of(isa).rows; }
 
 double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k) {
   const Lanes l = lanes_of(isa);
-  const int64_t main = l.lanes == kPanel ? 2 : 1, tiles = up(m, l.rows);
+  const int64_t main = l.lanes == kPanel ? 2 : 1, pairs = panels / main, tiles = up(m, l.rows);
   if (tiles == 0) return 0;
   const double rows = static_cast<double>(m) / static_cast<double>(tiles), depth = static_cast<double>(k);
-  const double wide = static_cast<double>(panels / main) * tile_cycles(l, rows, static_cast<double>(main), depth);
+  const double wide = static_cast<double>(pairs) * tile_cycles(l, rows, static_cast<double>(main), depth);
   const double narrow = static_cast<double>(panels % main) * tile_cycles(l, rows, 1, depth);
   return static_cast<double>(tiles) * (wide + narrow);
 }

@@ -77,7 +77,7 @@ bool grouped_of(const PackKey& key, std::span<const int64_t> dims, GroupedShape&
   const Matrices m = matrices_of(key, dims);
   if (static_cast<PackKind>(key.kind) != PackKind::kGrouped16 || !m.good || key.parameters[0] == 0) return false;
   s = {dims[0], dims[1], m.first.k[0] * m.first.k[1] * m.first.k[2]};
-  return s.width >= 2 && s.width <= 32 && (s.width & (s.width - 1)) == 0 && m.first.n == s.width;
+  return has_grouped_form(s.width) && m.first.n == s.width;
 }
 
 int64_t matrix_floats(const PanelSource& s) { return panel_count(s.n) * kPanel * k_of(s); }

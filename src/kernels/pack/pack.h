@@ -47,6 +47,10 @@ inline int64_t taps_size(int64_t taps, int64_t channels) { return taps * panel_c
 void pack_taps(const PanelSource& source, float* packed);
 void unpack_taps(const float* packed, const PanelSource& target);
 
+inline constexpr int kMostGroupWidth = 32;
+inline bool has_grouped_form(int64_t width) {
+  return width >= 2 && width <= kMostGroupWidth && (width & (width - 1)) == 0;
+}
 // Plain weights w[channels][width][taps].
 struct GroupedShape {
   int64_t channels, width, taps;

@@ -41,7 +41,8 @@ struct Region {
   int64_t samples() const { return rows > 0 && columns > 0 ? rows * columns : 0; }
   // Sample i of a bin.
   Corners sample(int64_t bin_row, int64_t bin_column, int64_t i, const int64_t (&size)[2]) const {
-    const auto iy = static_cast<double>(i / columns), ix = static_cast<double>(i % columns);
+    const int64_t row = i / columns, column = i % columns;
+    const auto iy = static_cast<double>(row), ix = static_cast<double>(column);
     const double top = y + bin_height * static_cast<double>(bin_row),
                  left = x + bin_width * static_cast<double>(bin_column);
     return corners_at(top + bin_height * (iy + 0.5) / static_cast<double>(rows),

@@ -145,13 +145,14 @@ struct Step {
   int direction;
   const double* x_sums;  // gates x hidden: W·x + W's bias
   const double *r, *r_bias, *p;
-  double *h, *c;
+  double* h;
+  int64_t cell;  // where the cell state begins in Problem::c
 };
 
 // Row `row` of R times the state, with R's bias.
 double recurrent_sum(const Problem& q, const Step& s, const double* h, int64_t row);
 
-// Calls cell(step) in order of time; cell replaces step.h (and step.c). Fills the outputs.
+// Calls cell(step) in order of time; cell replaces step.h (and the cell state). Fills the outputs.
 template <class Cell>
 Status run(RunScope& scope, Problem& q, Cell cell) {
   const int64_t rows = q.gates * q.hidden;
@@ -162,13 +163,10 @@ Status run(RunScope& scope, Problem& q, Cell cell) {
       const int64_t place = d * q.batch + n;
       const double *w = q.w + d * rows * q.input, *bias = q.b + d * 2 * rows;
       const bool backwards = d == 1 || scope.attributes<Recurrent>().direction == Direction::kReverse;
-      Step step{static_cast<int>(d),
-                sums,
-                q.r + d * rows * q.hidden,
-                bias + rows,
-                q.p + d * 3 * q.hidden,
-                q.h + place * q.hidden,
-                q.c ? q.c + place * q.hidden : nullptr};
+      Step step{static_cast<int>(d),       sums,
+                q.r + d * rows * q.hidden, bias + rows,
+                q.p + d * 3 * q.hidden,    q.h + place * q.hidden,
+                place * q.hidden};
       for (int64_t k = 0; k < q.lengths[n]; ++k) {
         const int64_t t = backwards ? q.lengths[n] - 1 - k : k;
         const double* x = q.x + (q.batch_first ? n * q.time + t : t * q.batch + n) * q.input;

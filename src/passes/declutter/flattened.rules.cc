@@ -23,10 +23,6 @@ bool flattens(const Shape& image, const Shape& flat) {
   return !image[1].is(0);
 }
 
-Value* reshaped(Value* x, std::vector<int64_t> dims, Builder& build) {
-  return build.one(op_reshape, Reshape{}, {x, build.ints(dims)});
-}
-
 Value* tokens_of_image(const Match& m, Builder& build) {
   const Shape& image = m["x"]->type.shape;
   if (!contents::swaps_last_two(*m.root) || !flattens(image, m["flat"]->type.shape)) return nullptr;
@@ -34,7 +30,7 @@ Value* tokens_of_image(const Match& m, Builder& build) {
   for (int i = 2; i < image.rank; ++i) outward.perm.push(i);
   outward.perm.push(1);
   const Shape& flat = m["flat"]->type.shape;
-  return reshaped(build.one(op_transpose, outward, {m["x"]}), {0, flat[2].value(), flat[1].value()}, build);
+  return contents::reshaped(build, build.one(op_transpose, outward, {m["x"]}), Shape{flat[0], flat[2], flat[1]});
 }
 
 // Where a convolution's result is flattened, element-wise work belongs to the convolution.
