@@ -2,6 +2,8 @@
 
 #include "base/isa.h"
 #include "kernels/attention/blocks.h"
+#include "kernels/gemm/tile.h"
+#include "kernels/pack/pack.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -23,9 +25,9 @@ const AttentionKernels& attention_kernels(Isa isa) {
 
 namespace {
 
-constexpr int64_t kScoreFloats = 48 << 10;  // of a block: a share of the second-level cache
-constexpr int64_t kLeastRows = 16;          // fewer do not repay the packing of keys and values
-constexpr int64_t kWantedTasks = 8;         // so many that a few threads come out even
+constexpr int64_t kMostBlockRows = 84;  // whole tiles of every instruction set; a causal block skips keys behind it
+constexpr int64_t kLeastBlockRows = 16;
+constexpr int64_t kWantedTasks = 8;  // so many that a few threads come out even
 
 int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -35,15 +37,20 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 void prepare_attention(AttentionArgs& args) {
   const AttentionShape& s = args.shape;
-  args.score_stride = up(s.keys, 16) * 16;
-  const int64_t fitting = most(kScoreFloats / args.score_stride, kLeastRows);
+  args.score_stride = up(s.keys, kPanel) * kPanel;
   const int64_t wanted = up(kWantedTasks, s.batch * s.heads);
-  args.blocks = least(most(up(s.queries, fitting), wanted), up(s.queries, kLeastRows));
+  args.blocks = most(up(s.queries, kMostBlockRows), least(wanted, up(s.queries, kLeastBlockRows)));
   args.row_block = up(s.queries, args.blocks);
   args.blocks = up(s.queries, args.row_block);
   args.tasks = s.batch * s.heads * args.blocks;
-  const int64_t packing = s.queries < attention::kFewQueries ? 0 : attention::kPackingFloats;
-  args.scratch_floats = args.row_block * args.score_stride + up(args.row_block, 16) * 16 + packing;
+  if (s.queries < attention::kFewQueries) {
+    args.scratch_floats = args.row_block * args.score_stride;
+    return;
+  }
+  args.scratch_floats = kMostRows * (args.score_stride + panel_count(s.value_size) * kPanel);
+  args.pack_tasks = 2 * s.batch * s.kv_heads;
+  args.packed_head = panels_size(s.size, s.keys) + panels_size(s.keys, s.value_size);
+  args.packed_floats = args.packed_head * s.batch * s.kv_heads;
 }
 
 }  // namespace mica

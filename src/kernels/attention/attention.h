@@ -1,7 +1,8 @@
 // Scaled dot-product attention, fp32: for each batch and head, y = softmax(cap(scale · q · kᵀ) + mask) · v.
 //
-// A task is a block of queries of one head: its scores stay in scratch between the two products and the softmax. The
-// blocks depend on the shape alone, so that the number of threads changes no bit. A query that sees no key gives zeros.
+// Keys and values are packed first, once for all queries. A task is a block of queries of one head; a tile of their
+// scores stays in scratch between the two products and the softmax. The blocks depend on the shape alone, so that the
+// number of threads changes no bit. A query that sees no key gives zeros.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -34,8 +35,9 @@ struct AttentionArgs {
   bool has_mask = false, truth_mask = false;
   AttentionSteps mask;  // elements
   int64_t mask_keys = 0;
-  // Set by prepare_attention.
+  // Set by prepare_attention. pack_tasks 0: so few queries that keys and values are read where they stand.
   int64_t row_block = 0, blocks = 0, tasks = 0, score_stride = 0, scratch_floats = 0;
+  int64_t pack_tasks = 0, packed_head = 0, packed_floats = 0;  // of one head of keys and values, of all
 };
 
 struct AttentionOperands {
@@ -43,12 +45,15 @@ struct AttentionOperands {
   const void* mask;        // f32 summands, or bytes: 0 hides
   const int64_t* lengths;  // of each batch's keys, each 0 to keys: the caller has checked
   float* y;
+  float* packed;  // packed_floats, 64-byte aligned; null without pack_tasks
 };
 
 // Chooses the blocks. Every dimension of the shape is at least 1. Pure.
 void prepare_attention(AttentionArgs& args);
 
 struct AttentionKernels {
+  // Tasks begin to end of pack_tasks; all of them before the first of `run`.
+  void (*pack)(const AttentionArgs& args, const AttentionOperands& at, int64_t begin, int64_t end);
   // `scratch` holds scratch_floats, 64-byte aligned.
   void (*run)(const AttentionArgs& args, const AttentionOperands& at, int64_t begin, int64_t end, float* scratch);
 };

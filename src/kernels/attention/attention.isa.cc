@@ -53,21 +53,28 @@ Block block_of(const AttentionArgs& args, const AttentionOperands& at, int64_t t
   return b;
 }
 
-// c = factor · a · b for one block, b plain.
-void product(const GemmArgs& plain, float* packing) {
-  GemmArgs g = plain;
-  const attention::Panels panels = attention::panels_of(g.problem.n, g.problem.k);
-  const int64_t all = (g.problem.n + kPanel - 1) / kPanel;
-  g.choice = {.tile_rows = gemm_kernels.tile_rows,
-              .m_block = g.problem.m,
-              .n_block = all,
-              .n_group = panels.group,
-              .k_block = panels.depth,
-              .m_tasks = 1,
-              .n_tasks = 1,
-              .tasks = 1,
-              .scratch_floats = attention::kPackingFloats};
-  gemm_kernels.run(g, 0, 1, packing);
+// Rows of a product whose other operand is packed: c[i] = a[i] · b for `rows` rows of `a` over `depth`, whole panels.
+struct PackedProduct {
+  const float* a;
+  int64_t a_stride;
+  const float* b;
+  int64_t panel_stride, panels, depth;
+  float* c;
+  int64_t c_stride;
+};
+void multiply_rows(const PackedProduct& p, int rows) {
+  const GemmEpilogue plain;
+  gemm_kernels.row_block({.segments = &p.a,
+                          .segment_k = p.depth,
+                          .a_stride = p.a_stride,
+                          .rows = rows,
+                          .b = p.b,
+                          .panel_stride = p.panel_stride,
+                          .panel_end = p.panels,
+                          .n = p.panels * kPanel,
+                          .c = p.c,
+                          .c_stride = p.c_stride,
+                          .epilogue = &plain});
 }
 
 float dot(const float* a, const float* b, int64_t n) {
@@ -84,22 +91,6 @@ float dot(const float* a, const float* b, int64_t n) {
   return over_lanes<kSum>(combined<kSum>(combined<kSum>(sum[0], sum[1]), combined<kSum>(sum[2], sum[3])));
 }
 
-// scores = scale · q · kᵀ.
-void scores_of(const AttentionArgs& args, const Block& b, float* scores, float* packing) {
-  const AttentionShape& s = args.shape;
-  if (s.queries >= attention::kFewQueries) {
-    GemmArgs g{.a = b.q, .a_stride = args.q.row, .b = b.k, .b_stride = args.k.row, .c = scores};
-    g.problem = {.m = b.rows, .n = b.keys, .k = s.size, .b_form = MatrixForm::kTransposed};
-    g.c_stride = args.score_stride;
-    g.alpha = args.scale;
-    product(g, packing);
-    return;
-  }
-  for (int64_t i = 0; i < b.rows; ++i)
-    for (int64_t j = 0; j < b.keys; ++j)
-      scores[i * args.score_stride + j] = args.scale * dot(b.q + i * args.q.row, b.k + j * args.k.row, s.size);
-}
-
 // One row of the sums of few queries: kWidth vectors of values stay in registers while the keys pass.
 template <int kWidth>
 void weigh_values(const float* weights, int64_t keys, const float* v, int64_t v_row, float* y, int64_t width) {
@@ -111,33 +102,6 @@ void weigh_values(const float* weights, int64_t keys, const float* v, int64_t v_
     MICA_UNROLL for (int j = 0; j < kWidth; ++j) sum[j] = fma(weight, load_some(v + j * kLanes, at(j)), sum[j]);
   }
   MICA_UNROLL for (int j = 0; j < kWidth; ++j) store_some(y + j * kLanes, sum[j], at(j));
-}
-
-// y = weights · v, where the rows of weights add up to 1 / factors.
-void sums_of(const AttentionArgs& args, const Block& b, const float* weights, const float* factors, float* packing) {
-  const AttentionShape& s = args.shape;
-  if (s.queries >= attention::kFewQueries) {
-    GemmArgs g{.a = weights, .a_stride = args.score_stride, .b = b.v, .b_stride = args.v.row, .c = b.y};
-    g.problem = {.m = b.rows, .n = s.value_size, .k = b.keys, .b_form = MatrixForm::kRows};
-    g.c_stride = args.y.row;
-    product(g, packing);
-  } else {
-    for (int64_t i = 0; i < b.rows; ++i) {
-      const float* row = weights + i * args.score_stride;
-      float* y = b.y + i * args.y.row;
-      int64_t e = 0;
-      for (; e + 4 * kLanes <= s.value_size; e += 4 * kLanes)
-        weigh_values<4>(row, b.keys, b.v + e, args.v.row, y + e, 4 * kLanes);
-      for (; e < s.value_size; e += kLanes)
-        weigh_values<1>(row, b.keys, b.v + e, args.v.row, y + e, least(kLanes, s.value_size - e));
-    }
-  }
-  for (int64_t i = 0; i < b.rows; ++i)
-    for (int64_t e = 0; e < s.value_size; e += kLanes) {
-      const int width = static_cast<int>(least(kLanes, s.value_size - e));
-      float* y = b.y + i * args.y.row + e;
-      store_some(y, mul(load_some(y, width), set1(factors[i])), width);
-    }
 }
 
 void cap_scores(float* row, int64_t begin, int64_t end, float cap) {
@@ -175,18 +139,12 @@ float to_weights(float* row, Range seen, int64_t keys, bool zero_nan) {
   return 1 / sum_of_powers(row + seen.low, count, largest, row + seen.low);
 }
 
-void run_block(const AttentionArgs& args, const AttentionOperands& at, const Block& b, float* scratch) {
-  if (b.keys == 0) {
-    for (int64_t i = 0; i < b.rows; ++i)
-      for (int64_t e = 0; e < args.shape.value_size; ++e) b.y[i * args.y.row + e] = 0;
-    return;
-  }
-  float *scores = scratch, *factors = scores + args.row_block * args.score_stride;
-  float* packing = factors + (args.row_block + 15) / 16 * 16;
-  scores_of(args, b, scores, packing);
-  for (int64_t i = 0; i < b.rows; ++i) {
+// Scores of `rows` queries from query `first` on to weights; `factors` makes them add up to 1.
+void weigh(const AttentionArgs& args, const AttentionOperands& at, const Block& b, int64_t first, int64_t rows,
+           float* scores, float* factors) {
+  for (int64_t i = 0; i < rows; ++i) {
     float* row = scores + i * args.score_stride;
-    const int64_t query = b.first + i;
+    const int64_t query = first + i;
     const Range seen = seen_by(args, at, b.batch, query);
     if (args.softcap > 0) cap_scores(row, seen.low, seen.high, args.softcap);
     if (args.has_mask)
@@ -194,16 +152,126 @@ void run_block(const AttentionArgs& args, const AttentionOperands& at, const Blo
                   seen);
     factors[i] = to_weights(row, seen, b.keys, args.zero_nan);
   }
-  sums_of(args, b, scores, factors, packing);
+}
+
+void scale_row(const float* sums, float factor, float* y, int64_t n) {
+  const F32 f = set1(factor);
+  for (int64_t e = 0; e < n; e += kLanes) {
+    const int width = static_cast<int>(least(kLanes, n - e));
+    store_some(y + e, mul(load_some(sums + e, width), f), width);
+  }
+}
+
+// A tile of queries at a time: its scores do not leave the first-level cache.
+void run_block(const AttentionArgs& args, const AttentionOperands& at, const Block& b, float* scratch) {
+  const AttentionShape& s = args.shape;
+  float *scores = scratch, *sums = scores + kMostRows * args.score_stride;
+  const int64_t kv = b.batch * s.kv_heads + b.head / (s.heads / s.kv_heads), width = panel_count(s.value_size) * kPanel;
+  const float* keys = at.packed + kv * args.packed_head;
+  PackedProduct first{.a_stride = args.q.row,
+                      .b = keys,
+                      .panel_stride = s.size * kPanel,
+                      .panels = panel_count(b.keys),
+                      .depth = s.size,
+                      .c = scores,
+                      .c_stride = args.score_stride};
+  const PackedProduct second{.a = scores,
+                             .a_stride = args.score_stride,
+                             .b = keys + panels_size(s.size, s.keys),
+                             .panel_stride = s.keys * kPanel,
+                             .panels = panel_count(s.value_size),
+                             .depth = b.keys,
+                             .c = sums,
+                             .c_stride = width};
+  int64_t tiles = (b.rows + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
+  for (int64_t row = 0, rows; row < b.rows; row += rows, --tiles) {
+    rows = (b.rows - row + tiles - 1) / tiles;
+    float factors[kMostRows];
+    first.a = b.q + row * args.q.row;
+    multiply_rows(first, static_cast<int>(rows));
+    weigh(args, at, b, b.first + row, rows, scores, factors);
+    multiply_rows(second, static_cast<int>(rows));
+    for (int64_t i = 0; i < rows; ++i)
+      scale_row(sums + i * width, factors[i], b.y + (row + i) * args.y.row, s.value_size);
+  }
+}
+
+// Few queries: keys and values are read where they stand.
+void run_few(const AttentionArgs& args, const AttentionOperands& at, const Block& b, float* scores) {
+  const AttentionShape& s = args.shape;
+  float factors[attention::kFewQueries];
+  for (int64_t i = 0; i < b.rows; ++i)
+    for (int64_t j = 0; j < b.keys; ++j)
+      scores[i * args.score_stride + j] = args.scale * dot(b.q + i * args.q.row, b.k + j * args.k.row, s.size);
+  weigh(args, at, b, b.first, b.rows, scores, factors);
+  for (int64_t i = 0; i < b.rows; ++i) {
+    const float* row = scores + i * args.score_stride;
+    float* y = b.y + i * args.y.row;
+    int64_t e = 0;
+    for (; e + 4 * kLanes <= s.value_size; e += 4 * kLanes)
+      weigh_values<4>(row, b.keys, b.v + e, args.v.row, y + e, 4 * kLanes);
+    for (; e < s.value_size; e += kLanes)
+      weigh_values<1>(row, b.keys, b.v + e, args.v.row, y + e, least(kLanes, s.value_size - e));
+    scale_row(y, factors[i], y, s.value_size);
+  }
 }
 
 void run(const AttentionArgs& args, const AttentionOperands& at, int64_t begin, int64_t end, float* scratch) {
-  for (int64_t task = begin; task < end; ++task) run_block(args, at, block_of(args, at, task), scratch);
+  for (int64_t task = begin; task < end; ++task) {
+    const Block b = block_of(args, at, task);
+    if (b.keys == 0) {
+      for (int64_t i = 0; i < b.rows; ++i)
+        for (int64_t e = 0; e < args.shape.value_size; ++e) b.y[i * args.y.row + e] = 0;
+    } else if (args.pack_tasks > 0) {
+      run_block(args, at, b, scratch);
+    } else {
+      run_few(args, at, b, scratch);
+    }
+  }
+}
+
+// Panels of 16 keys, scaled.
+void pack_keys(const float* k, int64_t row, int64_t keys, int64_t size, float scale, float* out) {
+  const F32 factor = set1(scale);
+  for (int64_t first = 0; first < keys; first += kPanel, out += size * kPanel) {
+    const int64_t width = least(kPanel, keys - first);
+    gemm_kernels.transpose(k + first * row, row, out, kPanel, width, size);
+    for (int64_t i = 0; i < size; ++i)
+      for (int64_t j = width; j < kPanel; ++j) out[i * kPanel + j] = 0;
+    for (int64_t i = 0; i < size * kPanel; i += kLanes) store(out + i, mul(factor, load(out + i)));
+  }
+}
+
+// Panels of 16 columns, `rows` rows apart.
+void pack_values(const float* v, int64_t row, int64_t keys, int64_t rows, int64_t size, float* out) {
+  for (int64_t first = 0; first < size; first += kPanel, out += rows * kPanel)
+    for (int64_t i = 0; i < keys; ++i) MICA_UNROLL for (int j = 0; j < kPanel; j += kLanes) {
+        const int64_t rest = size - first - j;
+        const float* from = v + i * row + first + j;
+        store(out + i * kPanel + j, rest >= kLanes ? load(from)
+                                    : rest > 0     ? load_partial(from, static_cast<int>(rest))
+                                                   : zero());
+      }
+}
+
+// A task is the keys or the values of one head.
+void pack(const AttentionArgs& args, const AttentionOperands& at, int64_t begin, int64_t end) {
+  const AttentionShape& s = args.shape;
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t kv = task / 2, batch = kv / s.kv_heads, head = kv % s.kv_heads;
+    const int64_t keys = args.has_lengths ? at.lengths[batch] : s.keys;
+    float* out = at.packed + kv * args.packed_head;
+    if (task % 2 == 0)
+      pack_keys(at.k + batch * args.k.batch + head * args.k.head, args.k.row, keys, s.size, args.scale, out);
+    else
+      pack_values(at.v + batch * args.v.batch + head * args.v.head, args.v.row, keys, s.keys, s.value_size,
+                  out + panels_size(s.size, s.keys));
+  }
 }
 
 }  // namespace
 
 extern const AttentionKernels attention_kernels;
-const AttentionKernels attention_kernels = {.run = run};
+const AttentionKernels attention_kernels = {.pack = pack, .run = run};
 
 }  // namespace mica::MICA_ISA

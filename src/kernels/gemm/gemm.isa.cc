@@ -16,7 +16,12 @@ void transpose_matrix(const float* in, int64_t in_stride, float* out, int64_t ou
       transpose(block);
       MICA_UNROLL for (int r = 0; r < kLanes; ++r) store(out + (j + r) * out_stride + i, block[r]);
     }
-    for (; j < columns; ++j) store(out + j * out_stride + i, load_strided(in + i * in_stride + j, in_stride));
+    if (j == columns) continue;
+    const auto width = static_cast<int>(columns - j);
+    F32 block[kLanes];
+    MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load_partial(in + (i + r) * in_stride + j, width);
+    transpose(block);
+    for (int r = 0; r < width; ++r) store(out + (j + r) * out_stride + i, block[r]);
   }
   for (; i < rows; ++i) {
     int64_t j = 0;

@@ -192,25 +192,31 @@ MICA_INLINE void add_elements(Sums& sums, int64_t k, int64_t end, F f) {
     sums.part[p] = f(sums.part[p], k, static_cast<int>(least(kLanes, end - k)));
 }
 
-// Sum of e^(x - largest) over a row, blocked as reduce_run is; keeps the powers in `out` when it is not null.
+// Sum of e^(x - top) over a block of n <= kSumBlock elements; keeps the powers in `out` when it is not null.
+MICA_INLINE Sums block_powers(const float* x, int64_t n, F32 top, float* out) {
+  Sums sums = neutral_sums<ReduceFunction::kSum>();
+  const auto power = [&](F32 sum, int64_t at, int width) __attribute__((always_inline)) {
+    F32 e = exp_of(sub(load_some(x + at, width), top));
+    if (out) store_some(out + at, e, width);
+    if (width < kLanes) e = select(first_lanes(width), e, zero());
+    return add(sum, e);
+  };
+  int64_t k = 0;
+  for (; k + kSumLanes <= n; k += kSumLanes)
+    MICA_UNROLL for (int p = 0; p < kSumParts; ++p) sums.part[p] = power(sums.part[p], k + p * kLanes, kLanes);
+  if (k < n) add_elements(sums, k, n, power);
+  return sums;
+}
+
+// The same over a row of any length, blocked as reduce_run is.
 inline float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
   constexpr ReduceFunction kSum = ReduceFunction::kSum;
-  Tree<kSum, kSumParts> tree;
   const F32 top = set1(largest);
-  constexpr int64_t kBlock = kBlockVectors * kSumLanes;
-  for (int64_t i = 0; i < n; i += kBlock) {
-    const int64_t end = least(n, i + kBlock);
-    Sums sums = neutral_sums<kSum>();
-    for (int64_t k = i; k < end; k += kSumLanes)
-      add_elements(sums, k, end, [&](F32 sum, int64_t at, int width) {
-        F32 e = exp_of(sub(load_some(x + at, width), top));
-        if (out) store_some(out + at, e, width);
-        if (width < kLanes) e = select(first_lanes(width), e, zero());
-        return add(sum, e);
-      });
-    tree.push(sums);
-  }
-  return n > 0 ? over_lanes<kSum>(tree.result()) : 0.0f;
+  if (n <= kSumBlock) return n > 0 ? over_lanes<kSum>(block_powers(x, n, top, out)) : 0.0f;
+  Tree<kSum, kSumParts> tree;
+  for (int64_t i = 0; i < n; i += kSumBlock)
+    tree.push(block_powers(x + i, least(kSumBlock, n - i), top, out ? out + i : nullptr));
+  return over_lanes<kSum>(tree.result());
 }
 
 }  // namespace mica::MICA_ISA

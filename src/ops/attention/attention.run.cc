@@ -13,7 +13,7 @@ enum Input { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths, kInputs };
 struct AttentionStep {
   AttentionArgs attention;
   const AttentionKernels* kernels;
-  int q, k, v, mask, lengths, y;  // operands; -1: none
+  int q, k, v, mask, lengths, y, packed;  // operands; -1: none
 };
 
 template <class T>
@@ -21,12 +21,22 @@ T* at(void* const* operands, int i) {
   return i < 0 ? nullptr : static_cast<T*>(operands[i]);
 }
 
+AttentionOperands operands_of(const AttentionStep& step, void* const* operands) {
+  return {at<const float>(operands, step.q),         at<const float>(operands, step.k),
+          at<const float>(operands, step.v),         at<const void>(operands, step.mask),
+          at<const int64_t>(operands, step.lengths), at<float>(operands, step.y),
+          at<float>(operands, step.packed)};
+}
+
+void pack(const void* arguments, void* const* operands, const TaskRange& range) {
+  const auto& step = *static_cast<const AttentionStep*>(arguments);
+  step.kernels->pack(step.attention, operands_of(step, operands), range.begin, range.end);
+}
+
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const AttentionStep*>(arguments);
-  const AttentionOperands at_operands{at<const float>(operands, step.q),         at<const float>(operands, step.k),
-                                      at<const float>(operands, step.v),         at<const void>(operands, step.mask),
-                                      at<const int64_t>(operands, step.lengths), at<float>(operands, step.y)};
-  step.kernels->run(step.attention, at_operands, range.begin, range.end, static_cast<float*>(range.scratch));
+  step.kernels->run(step.attention, operands_of(step, operands), range.begin, range.end,
+                    static_cast<float*>(range.scratch));
 }
 
 Status check_lengths(const void* arguments, void* const* operands) {
@@ -73,6 +83,7 @@ class Binder {
   bool find_shape();
   bool find_mask();
   bool find_lengths();
+  Status add_steps();
   Result<move::Side> whole(const move::Side& fresh, int past_input, int output);
 
   BindScope& scope_;
@@ -176,21 +187,37 @@ Result<bool> Binder::bind() {
   args.right = attributes_.causal ? 0 : attributes_.right_window;
   prepare_attention(args);
   step_.kernels = &attention_kernels(scope_.machine->isa);
-  step_.q = q_.operand, step_.k = k_.operand, step_.v = v_.operand, step_.y = y_.operand;
+  step_.q = q_.operand, step_.k = k_.operand, step_.v = v_.operand, step_.y = y_.operand, step_.packed = -1;
+  MICA_TRY_STATUS(add_steps());
+  return true;
+}
+
+Status Binder::add_steps() {
+  const AttentionArgs& args = step_.attention;
+  if (args.pack_tasks > 0) {
+    MICA_TRY(step_.packed, scope_.temporary(static_cast<size_t>(args.packed_floats) * sizeof(float)));
+  }
   MICA_TRY(AttentionStep * place, scope_.arguments<AttentionStep>());
   *place = step_;
+  const auto check = args.has_lengths ? check_lengths : nullptr;
+  if (args.pack_tasks > 0)
+    MICA_TRY_STATUS(scope_.add({.kernel = pack,
+                                .arguments = place,
+                                .tasks = args.pack_tasks,
+                                .work = static_cast<double>(args.packed_floats),
+                                .check = check,
+                                .name = "attention_pack"}));
   MICA_TRY(const std::string_view name, kernel_name(scope_, "attention", DType::kF32));
   const auto scores = static_cast<double>(args.shape.batch * args.shape.heads) *
                       static_cast<double>(args.shape.queries) * static_cast<double>(args.shape.keys);
   constexpr double kPower = 8;  // multiply-adds that a score costs on its way through softmax
-  MICA_TRY_STATUS(scope_.add({.kernel = run,
-                              .arguments = place,
-                              .tasks = args.tasks,
-                              .work = scores * (static_cast<double>(args.shape.size + args.shape.value_size) + kPower),
-                              .scratch_bytes = static_cast<size_t>(args.scratch_floats) * sizeof(float),
-                              .check = args.has_lengths ? check_lengths : nullptr,
-                              .name = name}));
-  return true;
+  return scope_.add({.kernel = run,
+                     .arguments = place,
+                     .tasks = args.tasks,
+                     .work = scores * (static_cast<double>(args.shape.size + args.shape.value_size) + kPower),
+                     .scratch_bytes = static_cast<size_t>(args.scratch_floats) * sizeof(float),
+                     .check = check,
+                     .name = name});
 }
 
 Result<bool> bind(BindScope& scope) { return Binder(scope).bind(); }
