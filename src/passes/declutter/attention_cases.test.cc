@@ -92,11 +92,89 @@ std::vector<RuleCase> attention_of_other_batches() {
   };
 }
 
+// Heads side by side in a row.
+std::vector<RuleCase> attention_of_rows() {
+  const std::string turn = " perm=[0,2,1,3]\n", heads = "q_heads=3, kv_heads=3, scale=0.5\n";
+  const std::string five = "constant %i: i64[] = {0}\nconstant %j: i64[] = {-1}\nconstant %n: i64[] = {1}\n";
+  const std::string back = "%p = reshape(%r, %h)\n%y = transpose(%p)" + turn + "# with constant %h: i64[4] = {";
+  const auto part = [](const std::string& made, const std::string& index, const std::string& next) {
+    return "%" + made + "0 = slice(%x, %" + made + "1, %" + made + "2, %" + made + "3)\n%" + made + "4 = reshape(%" +
+           made + "0, %" + made + "5)\n# with constant %" + made + "1: i64[1] = {" + index + "}\n# with constant %" +
+           made + "2: i64[1] = {" + next + "}\n";
+  };
+  const auto axis = [](const std::string& made, const std::string& at) {
+    return "# with constant %" + made + "3: i64[1] = {" + at + "}\n# with constant %" + made +
+           "5: i64[3] = {2, 5, 12}\n";
+  };
+  const auto parts = [&](const std::string& at) {
+    return part("a", "0", "1") + axis("a", at) + part("b", "1", "2") + axis("b", at) + part("c", "2", "3") +
+           axis("c", at);
+  };
+  const std::string of_parts = "%r = attention(%a4, %b4, %c4) " + heads + back + "2, 5, 3, 4}\n";
+  return {
+      {"attention-of-rows",
+       "input %q: f32[2,5,3,4] \"q\"\ninput %k: f32[2,6,3,4] \"k\"\ninput %v: f32[2,6,3,7] \"v\"\ninput %m: f32[5,6] "
+       "\"m\"\n",
+       "%a = transpose(%q)" + turn + "%b = transpose(%k)" + turn + "%c = transpose(%v)" + turn +
+           "%y = attention(%a, %b, %c, %m) scale=0.5, causal=true\n",
+       "%a = reshape(%q, %d)\n%b = reshape(%k, %e)\n%c = reshape(%v, %f)\n%r = attention(%a, %b, %c, %m) "
+       "q_heads=3, kv_heads=3, scale=0.5, causal=true\n" +
+           back +
+           "2, 5, 3, 7}\n# with constant %d: i64[3] = {2, 5, 12}\n# with constant %e: i64[3] = {2, 6, 12}\n"
+           "# with constant %f: i64[3] = {2, 6, 21}\n"},
+      {"attention-of-rows", "input %x: f32[2,5,3,3,4] \"x\"\nconstant %z: i64[4] = {2, 3, 5, 4}\n",
+       "%t = transpose(%x) perm=[2,0,3,1,4]\n%a, %b, %c = split(%t) axis=0, parts=3\n%d = reshape(%a, %z)\n"
+       "%e = reshape(%b, %z)\n%f = reshape(%c, %z)\n%y = attention(%d, %e, %f) scale=0.5\n",
+       parts("2") + of_parts},
+      {"attention-of-rows", "input %x: f32[3,2,5,3,4] \"x\"\n" + five,
+       "%t = transpose(%x) perm=[1,0,3,2,4]\n%a = gather(%t, %i) axis=1\n%b = gather(%t, %n) axis=1\n"
+       "%c = gather(%t, %j) axis=-4\n%y = attention(%a, %b, %c) scale=0.5\n",
+       parts("0") + of_parts},
+  };
+}
+
+std::vector<RuleCase> joined_projections() {
+  const std::string x =
+      "input %x: f32[2,3,2] \"x\"\nconstant %u: f32[2,4] = {1, -2, 3, 0.5, 2, 4, -1, 1}\n"
+      "constant %v: f32[2,2] = {1, 2, -3, 0.5}\nconstant %w: f32[2,2] = {0.25, 1, 2, -1}\n";
+  const std::string biases = "constant %b: f32[4] = {1, 2, 3, 4}\nconstant %c: f32[2] = {5, 6}\n";
+  const std::string grouped = " q_heads=4, kv_heads=2, scale=1\n";
+  const std::string all =
+      "# with constant %z: f32[2,8] = {1, -2, 3, 0.5, 1, 2, 0.25, 1, 2, 4, -1, 1, -3, 0.5, 2, -1}\n";
+  const std::string sizes = "# with constant %s: i64[3] = {4, 2, 2}\n";
+  return {
+      {"join-projections", x,
+       "%q = matmul(%x, %u)\n%k = matmul(%x, %v)\n%l = matmul(%x, %w)\n%y = attention(%q, %k, %l)" + grouped,
+       "%j = matmul(%x, %z)\n%q, %k, %l = split(%j, %s) axis=2, parts=3\n%y = attention(%q, %k, %l)" + grouped + all +
+           sizes},
+      {"join-projections", x + biases,
+       "%p = matmul(%x, %u)\n%q = add(%p, %b)\n%m = matmul(%x, %v)\n%k = add(%c, %m)\n%n = matmul(%x, %w)\n"
+       "%l = add(%n, %c)\n%y = attention(%q, %k, %l)" +
+           grouped,
+       "%j = matmul(%x, %z)\n%a = add(%j, %d)\n%q, %k, %l = split(%a, %s) axis=2, parts=3\n"
+       "%y = attention(%q, %k, %l)" +
+           grouped + all + sizes + "# with constant %d: f32[8] = {1, 2, 3, 4, 5, 6, 5, 6}\n"},
+      {"join-projections",
+       "input %q: f32[1,3,4] \"q\"\ninput %x: f32[3,2] \"x\"\nconstant %v: f32[2,2] = {1, 2, -3, 0.5}\n"
+       "constant %w: f32[2,2] = {0.25, 1, 2, -1}\nconstant %c: f32[2] = {5, 6}\nconstant %i: i64[3] = {1, 3, 2}\n",
+       "%m = gemm(%x, %v, %c) transpose_b=true\n%k = reshape(%m, %i)\n%n = gemm(%x, %w, %c) transpose_b=true\n"
+       "%l = reshape(%n, %i)\n%y = attention(%q, %k, %l)" +
+           grouped,
+       "%j = gemm(%x, %z, %d) transpose_b=true\n%m, %n = split(%j, %s) axis=1, parts=2\n%k = reshape(%m, %e)\n"
+       "%l = reshape(%n, %f)\n%y = attention(%q, %k, %l)" +
+           grouped +
+           "# with constant %z: f32[4,2] = {1, 2, -3, 0.5, 0.25, 1, 2, -1}\n"
+           "# with constant %d: f32[4] = {5, 6, 5, 6}\n# with constant %s: i64[2] = {2, 2}\n"
+           "# with constant %e: i64[3] = {1, 3, 2}\n# with constant %f: i64[3] = {1, 3, 2}\n"},
+  };
+}
+
 }  // namespace
 
 std::vector<RuleCase> attention_cases() {
   std::vector<RuleCase> cases = attention_of_heads();
-  for (RuleCase& c : attention_of_other_batches()) cases.push_back(std::move(c));
+  for (auto more : {attention_of_other_batches, attention_of_rows, joined_projections})
+    for (RuleCase& c : more()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -152,6 +152,26 @@ TEST(Rules, NearMisses) {
        "\"f\"\n"
        "input %m: f32[6] \"m\"\n",
        "%p = matmul(%q, %t)\n%r = add(%p, %m)\n%n = mul(%r, %f)\n%w = softmax(%n) axis=-1\n%y = matmul(%w, %v)\n"},
+      {"attention-of-rows",
+       "input %q: f32[2,5,3,4] \"q\"\ninput %k: f32[2,3,6,4] \"k\"\ninput %v: f32[2,6,3,7] \"v\"\n",
+       "%a = transpose(%q) perm=[0,2,1,3]\n%c = transpose(%v) perm=[0,2,1,3]\n%y = attention(%a, %k, %c)\n"},
+      {"attention-of-rows", "input %x: f32[2,5,3,3,4] \"x\"\nconstant %z: i64[4] = {2, 3, 5, 4}\n",
+       "%t = transpose(%x) perm=[3,0,2,1,4]\n%a, %b = split(%t) axis=0, parts=2\n%d, %e = split(%a) axis=0, "
+       "parts=2\n%f = reshape(%d, %z)\n%y = attention(%f, %f, %f)\n"},
+      {"join-projections",
+       "input %x: f32[2,3,2] \"x\"\ninput %v: f32[2,2] \"v\"\ninput %l: f32[2,3,2] \"l\"\n"
+       "constant %w: f32[2,2] = {1, 2, 3, 4}\n",
+       "%q = matmul(%x, %w)\n%k = matmul(%x, %v)\n%y = attention(%q, %k, %l) q_heads=1, kv_heads=1\n"},
+      {"join-projections",
+       "input %x: f32[2,3,2] \"x\"\ninput %l: f32[2,3,2] \"l\"\nconstant %v: f32[2,2] = {5, 6, 7, 8}\n"
+       "constant %w: f32[2,2] = {1, 2, 3, 4}\n",
+       "%q = matmul(%x, %w)\n%k = matmul(%x, %v)\n%a = attention(%q, %k, %l) q_heads=1, kv_heads=1\n%y = add(%a, "
+       "%k)\n"},
+      {"join-projections",
+       "input %x: f32[2,3,2] \"x\"\ninput %l: f32[2,3,2] \"l\"\nconstant %v: f32[2,2] = {5, 6, 7, 8}\n"
+       "constant %w: f32[2,2] = {1, 2, 3, 4}\nconstant %b: f32[2] = {1, 2}\n",
+       "%q = matmul(%x, %w)\n%m = matmul(%x, %v)\n%k = add(%m, %b)\n%y = attention(%q, %k, %l) q_heads=1, "
+       "kv_heads=1\n"},
       {"part-before-transpose", "input %x: f32[2,4,3] \"x\"\nconstant %c: i64[4] = {2, 3, 2, 2}\n",
        "%t = transpose(%x) perm=[1,2,0]\n%y = reshape(%t, %c)\n"},
   };

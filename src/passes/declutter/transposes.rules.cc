@@ -65,10 +65,11 @@ Value* behind_constant(const Match& m, Builder& build) {
   for (Dim d : c->type.shape.span()) dims.push_back(d.value());
   for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   Value* turned = c;
-  if (c->constant->view.count() != 1 || c->type.shape.rank > 0) {
+  if (c->constant->view.count() != 1)
     turned =
         build.one(op_transpose, transpose_of(inverse), {build.constant(c->type.dtype, dims, c->constant->view.data)});
-  }
+  else if (c->type.shape.rank > 0)
+    turned = build.constant(c->type.dtype, dims, c->constant->view.data);
   const Values inputs = constant_first ? Values{turned, m["x"]} : Values{m["x"], turned};
   return build.one(op_transpose, transpose_of(order), {again(*m.root, inputs, build)});
 }
