@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <span>
-
 #include <algorithm>
+#include <span>
 
 #include "ir/text.h"
 #include "support/canonical.h"
