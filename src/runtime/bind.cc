@@ -45,6 +45,7 @@ Status SegmentBinder::place() {
 Result<bool> SegmentBinder::bind_stages() {
   segment_.steps.clear();
   temporaries_.clear();
+  MICA_TRY_STATUS(find_row_means());
   Vector<RowChain>& chains = scratch_.chains;
   size_t next = 0;
   for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s) {
@@ -61,6 +62,8 @@ Result<bool> SegmentBinder::bind_stages() {
       MICA_TRY_STATUS(bind_stage(s));
     }
   }
+  for (const RowMeans& means : scratch_.row_means)
+    if (!means.made) temporaries_[means.temporary].bytes = 0;
   return true;
 }
 

@@ -23,6 +23,17 @@ struct BoundOperandLists {
   Vector<Place> places;
 };
 
+// Means of a value's lines along its last axis, which its maker tells while it writes them. Averages of the value
+// start from these (RunDef::takes_row_means) instead of reading all of it again.
+struct RowMeans {
+  uint32_t temporary = 0;
+  TensorView view;    // the value's dims but for the last, which is 1; channels last, dense
+  bool made = false;  // the maker does tell them
+};
+struct RowMeansUse {
+  int32_t makes = -1, takes = -1;  // of BindScratch::row_means
+};
+
 // Memory that binding works in and that the next binding uses again.
 struct BindScratch {
   Vector<InferValue> types;
@@ -34,6 +45,8 @@ struct BindScratch {
   Vector<TensorView> sizes, parts;  // of a composition
   Vector<RowStage> row_stages;
   Vector<RowChain> chains;
+  Vector<RowMeans> row_means;
+  Vector<RowMeansUse> row_means_uses;  // by stage of the segment; empty when there are none
 };
 
 struct BindContext {
@@ -45,7 +58,7 @@ struct BindContext {
   bool exact = false;
   bool low_memory = false;
   bool reference_only = false;  // no hooks: what `compare` holds kernels against
-  bool views = true, in_place = true, compose = true;
+  bool views = true, in_place = true, compose = true, row_means = true;
   RowChainMode row_chains = RowChainMode::kChoose;
   // The hook of an operator; operators handed to a Context come before built-in ones.
   const RunDef* (*find_run)(const void* self, const OpDef& op) = nullptr;

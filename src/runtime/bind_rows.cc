@@ -63,7 +63,12 @@ Status RowBinder::gather_stage(uint32_t i) {
     }
     MICA_TRY_STATUS(slots_.push_back(slot));
   }
-  return {};
+  if (scope.row_means < 0) return {};
+  Slot means{.operand = static_cast<uint32_t>(places_.size()), .row_axis = 2};
+  means.bound.view = binder_.scratch_.row_means[static_cast<size_t>(binder_.row_means_of(scope.index()).makes)].view;
+  if (row.images > 1) means.image_axis = 0;
+  MICA_TRY_STATUS(places_.push_back(scope.places[static_cast<size_t>(scope.row_means)]));
+  return slots_.push_back(means);
 }
 
 // The rows of one image of an operand.
@@ -103,9 +108,11 @@ Result<bool> RowBinder::bind_band(uint32_t i, RowRange in, RowRange out, Band& b
   MICA_TRY(const int chained, bind_epilogue(scope, scope.epilogue_done));
   if (scope.refused || scope.places.size() > kMostCallOperands || scope.epilogue_done + chained < stage.epilogue.count)
     return false;
+  const bool means = scope.row_means >= 0;
+  means_lack_ = means_lack_ || (means && !scope.row_means_done);
   band.first_call = static_cast<uint32_t>(templates_.size());
   for (const StepSpec& step : scope.steps) {
-    MICA_TRY_STATUS(templates_.push_back({step, static_cast<uint32_t>(stage.inputs.size() + stage.outputs.size()),
+    MICA_TRY_STATUS(templates_.push_back({step, static_cast<uint32_t>(scope.bound.size() + means),
                                           static_cast<uint32_t>(temporaries_.size()),
                                           static_cast<uint32_t>(scope.temporaries.size())}));
     scratch_bytes_ = std::max(scratch_bytes_, round_up(step.scratch_bytes, kCacheLine));
@@ -228,6 +235,9 @@ Result<bool> RowBinder::run() {
   }
   MICA_TRY_STATUS(strip_begin_.push_back(static_cast<uint32_t>(calls_.size())));
   MICA_TRY_STATUS(finish());
+  for (uint32_t i = 0; i <= chain_.last - chain_.first; ++i)
+    if (const int32_t makes = binder_.row_means_of(stage_index(i)).makes; makes >= 0)
+      binder_.scratch_.row_means[static_cast<size_t>(makes)].made = !means_lack_;
   return true;
 }
 

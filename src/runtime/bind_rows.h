@@ -99,6 +99,7 @@ class RowBinder {
   int64_t window_bytes_ = 0, temporary_bytes_ = 0;
   size_t scratch_bytes_ = 0;
   double work_ = 0;
+  bool means_lack_ = false;  // somebody asked for means of rows, and some band does not tell them
 };
 
 }  // namespace mica

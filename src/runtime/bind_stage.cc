@@ -76,9 +76,10 @@ Status SegmentBinder::gather_operands(const Stage& stage, StageScope& scope) {
     return scope.places.push_back(place);
   };
   for (uint32_t v : stage.inputs) MICA_TRY_STATUS(add(v));
+  give_row_means(scope);
   for (uint32_t v : stage.outputs) MICA_TRY_STATUS(add(v));
   describe_stage(stage, scope);
-  return {};
+  return ask_row_means(scope);
 }
 
 // All but the operands.
@@ -107,6 +108,7 @@ Result<bool> SegmentBinder::try_hook(const Stage& stage, uint32_t s, StageScope&
     while (segment_.steps.size() > steps) segment_.steps.pop_back();
     return false;
   }
+  if (scope.row_means >= 0) scratch_.row_means[static_cast<size_t>(row_means_of(s).makes)].made = scope.row_means_done;
   MICA_TRY_STATUS(add_post_ops(stage, s, scope.epilogue_done, scope));
   return true;
 }

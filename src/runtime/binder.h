@@ -33,6 +33,7 @@ class StageScope : public BindScope {
   Vector<BoundOperand>& bound;  // inputs, then outputs
   Vector<Place>& places;        // the same order, then temporaries
   size_t input_count = 0;
+  uint32_t index() const { return index_; }
 
  protected:
   ~StageScope() = default;
@@ -76,6 +77,11 @@ class SegmentBinder {
   Status find_live_out();
   Status find_chains();
   Status place();
+  Status find_row_means();
+  Status add_row_means(uint32_t s);
+  RowMeansUse row_means_of(uint32_t s) const;
+  void give_row_means(StageScope& scope);
+  Status ask_row_means(StageScope& scope);
   Result<bool> bind_stages();
   Status bind_stage(uint32_t s);
   // A view of value v in the order that the plan chose for it.

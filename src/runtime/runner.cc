@@ -186,6 +186,7 @@ BindContext Runner::bind_context() {
   context.views = options_.views;
   context.in_place = options_.in_place;
   context.compose = options_.compose;
+  context.row_means = options_.row_means;
   context.row_chains = stage_values_ ? RowChainMode::kNever : options_.row_chains;
   context.find_run = find_built_in_run;
   context.self = &model_.context();

@@ -85,6 +85,10 @@ class BindScope {
   bool exact = false;             // choose algorithms by shape alone
   bool low_memory = false;        // no second, larger form of weights
   const RowBand* band = nullptr;  // only for hooks with RunDef::rows
+  // An operand in which the hook may put the mean of each line of output 0 along its last axis, the post-operations
+  // included: one number for each channel, channels last, dense. -1: nobody asks. A hook that does says so.
+  int row_means = -1;
+  bool row_means_done = false;
 
   template <class A>
   const A& attributes() const {
@@ -129,6 +133,11 @@ struct RunDef {
   // Whether `bind` can make any rows of output 0 by themselves (BindScope::band), to the same bits, and from which
   // rows. Null: it cannot. Views have their order; strides may yet change.
   bool (*rows)(const BindScope&, RowWindow&) = nullptr;
+  // Whether `bind` may heed BindScope::row_means.
+  bool makes_row_means = false;
+  // Whether output 0 is a mean over input 0 to which each line along the last axis counts with its mean alone, so that
+  // a tensor of these means may stand for input 0. Views have their order; strides may yet change.
+  bool (*takes_row_means)(const BindScope&) = nullptr;
 };
 std::span<const TableRow<RunDef>> all_run();
 // The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all

@@ -56,6 +56,8 @@ enum class ConvAlgorithm : uint8_t {
   kWinograd6,  // (conv/winograd.h)
   kWinograd8,
 };
+// Whether a task makes whole rows, so that it can tell their means (ConvArgs::row_means).
+inline bool makes_row_means(ConvAlgorithm a) { return a == ConvAlgorithm::kDepthwise || a == ConvAlgorithm::kGrouped; }
 inline bool is_winograd(ConvAlgorithm a) { return a >= ConvAlgorithm::kWinograd4; }
 std::string_view name_of(ConvAlgorithm algorithm);
 
@@ -150,6 +152,9 @@ struct ConvArgs {
   const float* w = nullptr;  // packed
   float* y = nullptr;
   GemmEpilogue epilogue;  // residual_stride is taken from problem.residual_view
+  // For algorithms with makes_row_means, or null: out_channels means of each row of y as it is stored, row after row of
+  // the batch.
+  float* row_means = nullptr;
 };
 
 struct ConvKernels {

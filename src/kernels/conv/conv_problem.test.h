@@ -16,6 +16,7 @@ namespace mica {
 struct ConvCase {
   ConvProblem p;
   std::vector<float> x, weights, packed, bias, residual, y, scratch;
+  std::vector<float> row_means;  // written when it has the room
   GemmEpilogue epilogue;
   double slack = 1;  // times the bound of a plain sum; more for algorithms that transform
 
@@ -74,7 +75,8 @@ struct ConvCase {
                   .choice = choose_conv(p, algorithm, isa, limits),
                   .x = x.data(),
                   .y = y.data(),
-                  .epilogue = epilogue};
+                  .epilogue = epilogue,
+                  .row_means = row_means.empty() ? nullptr : row_means.data()};
     packed.assign(packed_conv_size(p, args.choice.algorithm), std::numeric_limits<float>::quiet_NaN());
     pack_conv(p, args.choice.algorithm, weights.data(), packed.data());
     args.w = packed.data();

@@ -227,6 +227,30 @@ MICA_INLINE void depthwise_finish(const ConvArgs& args, const DepthwiseRange& ra
   if (e.finish) e.finish(e.finish_context, out, pixel, row * p.out[2], range.channel_begin, p.out[2], channels);
 }
 
+// The mean of a row of kLanes (or `lanes`) channels, as four sums that pixels join by turns.
+template <bool kFull>
+MICA_INLINE F32 mean_of_row(const float* row, int64_t pixel, int64_t width, int lanes) {
+  F32 sum[4] = {zero(), zero(), zero(), zero()};
+  int64_t x = 0;
+  for (; x + 4 <= width; x += 4, row += 4 * pixel)
+    MICA_UNROLL for (int i = 0; i < 4; ++i) sum[i] = add(sum[i], load_lanes<kFull>(row + i * pixel, lanes));
+  for (int i = 0; x < width; ++x, ++i, row += pixel) sum[i] = add(sum[i], load_lanes<kFull>(row, lanes));
+  return mul(add(add(sum[0], sum[1]), add(sum[2], sum[3])), set1(1.0f / static_cast<float>(width)));
+}
+
+// What was stored last is read while it is near. Every mean is one sum in an order that the width alone decides.
+MICA_INLINE void store_row_means(const ConvArgs& args, const DepthwiseRange& range, int64_t row, const Pixel& o) {
+  const ConvProblem& p = args.problem;
+  const float* out = args.y + at(p.out_view, o);
+  float* to = args.row_means + row * p.out_channels;
+  const int64_t pixel = p.out_view.pixel, width = p.out[2];
+  int64_t channel = range.channel_begin;
+  for (; channel + kLanes <= range.channel_end; channel += kLanes)
+    store(to + channel, mean_of_row<true>(out + channel, pixel, width, kLanes));
+  if (const int lanes = static_cast<int>(range.channel_end - channel); lanes > 0)
+    store_partial(to + channel, mean_of_row<false>(out + channel, pixel, width, lanes), lanes);
+}
+
 void depthwise_rows(const ConvArgs& args, const DepthwiseRange& range, DepthwiseTap* taps) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
@@ -253,6 +277,7 @@ void depthwise_rows(const ConvArgs& args, const DepthwiseRange& range, Depthwise
         e.finish(e.finish_context, d.out, d.out_pixel, row * p.out[2], channel, p.out[2], d.lanes);
     }
     if (later) depthwise_finish(args, range, row, o);
+    if (args.row_means) store_row_means(args, range, row, o);
   }
 }
 

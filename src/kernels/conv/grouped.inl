@@ -240,8 +240,10 @@ void grouped_band(const ConvArgs& args, DepthwiseRange range, float* scratch) {
     range.channel_begin = channel;
     range.channel_end = channel + band.unit < channel_end ? channel + band.unit : channel_end;
     Pixel o = first;
-    for (int64_t row = range.row_begin; row < range.row_end && (later || e.finish); ++row, ++o.y)
-      depthwise_finish(args, range, row, o, later);
+    for (int64_t row = range.row_begin; row < range.row_end && (later || e.finish || args.row_means); ++row, ++o.y) {
+      if (later || e.finish) depthwise_finish(args, range, row, o, later);
+      if (args.row_means) store_row_means(args, range, row, o);
+    }
   }
 }
 

@@ -169,15 +169,19 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
   step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
+  if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
+    step->operands.row_means = scope.row_means;
+    scope.row_means_done = true;
+  }
   step->kernels = &conv_kernels(step->isa);
   MICA_TRY_STATUS(pack_weights(scope, *step));
-  MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(step->args.choice.algorithm)));
+  MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(algorithm, scope.row_means_done)));
   MICA_TRY_STATUS(finish_channels_last(scope, y, scope.output(0).view, to));
   return true;
 }
 
 }  // namespace
 
-MICA_RUN(conv) = {.bind = bind, .rows = rows};
+MICA_RUN(conv) = {.bind = bind, .rows = rows, .makes_row_means = true};
 
 }  // namespace mica

@@ -7,7 +7,8 @@
 namespace mica::conv {
 
 struct StepOperands {
-  int x = 0, w = -1, bias = -1, y = 0, residual = -1;  // w, bias, residual: -1 when there is none (w: packed ahead)
+  // -1 when there is none (w: packed ahead)
+  int x = 0, w = -1, bias = -1, y = 0, residual = -1, row_means = -1;
 };
 
 struct ConvStep {
@@ -28,6 +29,7 @@ inline void run_step(const void* arguments, void* const* operands, const TaskRan
   if (step.operands.w >= 0) args.w = at(step.operands.w);
   if (step.operands.bias >= 0) args.epilogue.bias = at(step.operands.bias);
   args.epilogue.residual = at(step.operands.residual);
+  args.row_means = at(step.operands.row_means);
   step.kernels->run(args, range.begin, range.end, static_cast<float*>(range.scratch));
 }
 
@@ -59,11 +61,11 @@ inline ConvView view_of(const ImageView& v) {
   return {v.image, v.depth, v.row, v.pixel, v.channels_last() ? 1 : v.channel};
 }
 
-inline std::string_view step_name(ConvAlgorithm algorithm) {
+inline std::string_view step_name(ConvAlgorithm algorithm, bool row_means = false) {
   switch (algorithm) {
     case ConvAlgorithm::kPointwise: return "conv_f32_pointwise";
-    case ConvAlgorithm::kDepthwise: return "conv_f32_depthwise";
-    case ConvAlgorithm::kGrouped: return "conv_f32_grouped";
+    case ConvAlgorithm::kDepthwise: return row_means ? "conv_f32_depthwise_means" : "conv_f32_depthwise";
+    case ConvAlgorithm::kGrouped: return row_means ? "conv_f32_grouped_means" : "conv_f32_grouped";
     case ConvAlgorithm::kSpread: return "conv_f32_spread";
     case ConvAlgorithm::kWinograd4: return "conv_f32_winograd4";
     case ConvAlgorithm::kWinograd6: return "conv_f32_winograd6";

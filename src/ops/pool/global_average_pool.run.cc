@@ -10,8 +10,10 @@ Result<bool> bind(BindScope& scope) {
   return pool::bind_pool(scope, problem, "global_average_pool_f32");
 }
 
+bool takes_row_means(const BindScope&) { return true; }
+
 }  // namespace
 
-MICA_RUN(global_average_pool) = {.bind = bind};
+MICA_RUN(global_average_pool) = {.bind = bind, .takes_row_means = takes_row_means};
 
 }  // namespace mica

@@ -72,10 +72,8 @@ void set_loops(const PairLoops& kept, const PairLoops& reduced, ReduceArgs& args
   }
 }
 
-Result<bool> bind(BindScope& scope) {
-  const auto& a = scope.attributes<Reduce>();
-  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
-  if (x.dtype != DType::kF32 || !strides_fit(x) || !strides_fit(out) || x.empty()) return false;
+// False when the axes are not known.
+Result<bool> known_axes(const BindScope& scope, reduce::AxisSet& set) {
   Ints axes;
   if (scope.has(1)) {
     if (!scope.input(1).constant) return false;
@@ -83,7 +81,18 @@ Result<bool> bind(BindScope& scope) {
     for (int64_t i = 0; i < scope.input(1).view.count(); ++i)
       if (!axes.push(list.integer(i))) return false;
   }
-  MICA_TRY(const reduce::AxisSet set, reduce::axis_set(axes.span(), x.rank, !a.keep_when_empty));
+  const int rank = scope.input(0).view.rank;
+  MICA_TRY(set, reduce::axis_set(axes.span(), rank, !scope.attributes<Reduce>().keep_when_empty));
+  return true;
+}
+
+Result<bool> bind(BindScope& scope) {
+  const auto& a = scope.attributes<Reduce>();
+  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
+  if (x.dtype != DType::kF32 || !strides_fit(x) || !strides_fit(out) || x.empty()) return false;
+  reduce::AxisSet set;
+  MICA_TRY(const bool known, known_axes(scope, set));
+  if (!known) return false;
   PairLoops kept, reduced;
   for (int i = 0, o = 0; i < x.rank; ++i) {
     if (set[i])
@@ -109,8 +118,15 @@ Result<bool> bind(BindScope& scope) {
   return true;
 }
 
+bool takes_row_means(const BindScope& scope) {
+  if (scope.attributes<Reduce>().kind != ReduceKind::kMean) return false;
+  reduce::AxisSet set;
+  const Result<bool> known = known_axes(scope, set);
+  return known.ok() && *known && set[scope.input(0).view.rank - 1];
+}
+
 }  // namespace
 
-MICA_RUN(reduce) = {.bind = bind};
+MICA_RUN(reduce) = {.bind = bind, .takes_row_means = takes_row_means};
 
 }  // namespace mica
