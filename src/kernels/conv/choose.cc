@@ -1,6 +1,7 @@
 #include "base/format.h"
 #include "base/isa.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv/cost.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
 
@@ -40,6 +41,27 @@ int64_t wanted_tasks(const ConvProblem& p, const GemmLimits& limits) {
   return most(1, least(wanted, static_cast<int64_t>(flops_of(p) / kLeastTaskFlops)));
 }
 
+// Parts of tiles and of panels that are tasks together. Every part of tiles passes all weights, every part of panels
+// gathers all pixels: of the splits into as many tasks as are wanted, the one that costs least.
+struct Split {
+  int64_t m_tasks = 1, n_tasks = 1;
+};
+Split split_of(int64_t tiles, int64_t panels, int64_t wanted, double gather_cycles, double weight_cycles) {
+  Split best;
+  double best_cost = 0;
+  for (int64_t m = 1; m <= least(tiles, wanted); ++m) {
+    const Split one{m, least(up(panels, 2), up(wanted, m))};
+    const int64_t tasks = one.m_tasks * one.n_tasks, best_tasks = best.m_tasks * best.n_tasks;
+    const double cost = static_cast<double>(one.n_tasks) * gather_cycles + static_cast<double>(m) * weight_cycles;
+    const bool enough = tasks >= wanted,
+               better = best_tasks >= wanted ? enough && cost < best_cost : tasks > best_tasks;
+    if (m > 1 && !better) continue;
+    best = one;
+    best_cost = cost;
+  }
+  return best;
+}
+
 void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
   const bool whole_rows = p.dilation[2] == 1 && p.groups == 1 && p.in_view.pixel == channels;
@@ -58,9 +80,12 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * static_cast<int64_t>(sizeof(float));
   c.n_group = least(panels, most(limits.l2_bytes / 2 / panel_bytes / 2 * 2, 2));
   const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
-  const int64_t m_tasks = least(c.tiles, wanted), n_tasks = least(up(panels, 2), up(wanted, m_tasks));
-  c.tile_block = up(c.tiles, m_tasks);
-  c.n_block = n_tasks > 1 ? up(up(panels, n_tasks), 2) * 2 : panels;
+  const double weight_bytes = static_cast<double>(depth * panels) * kPanel * sizeof(float);
+  const bool near = weight_bytes * 2 <= static_cast<double>(limits.l2_bytes);
+  const double gathered = static_cast<double>(out_pixels(p)) * static_cast<double>(depth) * sizeof(float);
+  const Split split = split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / kStreamBytes);
+  c.tile_block = up(c.tiles, split.m_tasks);
+  c.n_block = split.n_tasks > 1 ? up(up(panels, split.n_tasks), 2) * 2 : panels;
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = p.groups * up(c.tiles, c.tile_block) * up(panels, c.n_block);
   // Taps (four 64-bit numbers a segment), pointers to segments, and a tile's gathered rows.
@@ -139,9 +164,13 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
   const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
   c.tile_block = winograd_block(plane, {c.tiles, channels + columns, wanted, limits.l2_bytes}, c.tile_rows);
-  c.tasks = p.groups * up(c.tiles, c.tile_block);
+  const int64_t m_tasks = up(c.tiles, c.tile_block), panels = columns / kPanel;
+  // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
+  const int64_t n_tasks = least(least(up(panels, 2), up(wanted, m_tasks)), 2 * limits.threads);
+  c.n_block = n_tasks > 1 ? up(up(panels, n_tasks), 2) * 2 : panels;
+  c.tasks = p.groups * m_tasks * up(panels, c.n_block);
   c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
-                     plane.all_points() * (c.tile_block * (channels + columns) + 32);
+                     plane.all_points() * (c.tile_block * (channels + c.n_block * kPanel) + 32);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void run_product_task(const ConvArgs& args, int64_t task, float* scratch) {
   if (args.choice.planes)
     run_plane_task(args, task, scratch);
   else
-    run_implicit_task(args, implicit_task(args, task), scratch);
+    run_implicit_task(args, tile_task(args, task), scratch);
 }
 
 // A build that is trimmed never chooses what it is without.

@@ -11,9 +11,7 @@ namespace {
 int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 double most(double a, double b) { return a > b ? a : b; }
 
-constexpr double kStreamBytes = 10;  // a cycle, from beyond the second-level cache
-constexpr double kSmallBytes = 4;    // of matrices of one group, so small that nothing is fetched ahead
-constexpr double kCopyBytes = 24;    // a cycle, gathering
+constexpr double kSmallBytes = 4;  // of matrices of one group, so small that nothing is fetched ahead
 constexpr double kSegmentCycles = 6;
 constexpr double kInputCycles = 3.5, kOutputCycles = 4;  // a vector of one point of a transform
 // Two axes of eight points do not stay in registers.

@@ -10,6 +10,9 @@
 
 namespace mica {
 
+inline constexpr double kStreamBytes = 10;  // a cycle, from beyond the second-level cache
+inline constexpr double kCopyBytes = 24;    // a cycle, gathering
+
 struct ConvCandidate {
   ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
   bool fits = false;     // can compute the problem

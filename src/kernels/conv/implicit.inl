@@ -134,11 +134,12 @@ MICA_INLINE bool lies_inside(const ConvProblem& p, const Pixel& corner, int rows
          fits(2, corner.x, corner.x + (rows - 1) * p.stride[2]);
 }
 
-struct ImplicitTask {
+// What a task computes: tiles and panels of one group.
+struct TileTask {
   int64_t group, tile_begin, tile_end, panel_begin, panel_end;
 };
 
-MICA_INLINE ImplicitTask implicit_task(const ConvArgs& args, int64_t task) {
+MICA_INLINE TileTask tile_task(const ConvArgs& args, int64_t task) {
   const ConvChoice& c = args.choice;
   const int64_t panels = panel_count(args.problem.out_channels / args.problem.groups);
   const int64_t m_tasks = (c.tiles + c.tile_block - 1) / c.tile_block, n_tasks = (panels + c.n_block - 1) / c.n_block;
@@ -217,7 +218,7 @@ MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float
   block.a_stride = row_stride;
 }
 
-void run_implicit_task(const ConvArgs& args, const ImplicitTask& task, float* scratch) {
+void run_implicit_task(const ConvArgs& args, const TileTask& task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
   const int64_t in_group = p.in_channels / p.groups, out_group = p.out_channels / p.groups;

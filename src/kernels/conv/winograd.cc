@@ -118,7 +118,8 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int
   if (fit < tile_rows) fit = tile_rows;
   // The nearest number of equal blocks: half a block more in cache costs less than a block with few rows.
   int64_t blocks = (work.tiles + fit / 2) / fit;
-  const int64_t most = up(work.tiles, 4);
+  // Every block passes all weights once: one with few rows waits for them.
+  const int64_t most = (work.tiles + tile_rows / 2) / tile_rows;
   const int64_t wanted = work.tasks < most ? work.tasks : most;
   if (blocks < wanted) blocks = wanted;
   if (blocks < 1) blocks = 1;

@@ -53,7 +53,7 @@ struct WinogradWeights {
 // cache, while the weights pass through the rest.
 struct WinogradWork {
   int64_t tiles, columns;  // of all images; input and output channels together
-  int64_t tasks;           // at least, where there is enough to do
+  int64_t tasks;           // at least, where the tiles are enough for it
   int64_t l2_bytes;
 };
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int tile_rows);

@@ -233,8 +233,7 @@ struct WinogradBlock {
 MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const ConvArgs& args, float* scratch) {
   const ConvProblem& p = args.problem;
   const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
-  const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
-  WinogradBlock block{.v_row = channels, .m_row = columns};
+  WinogradBlock block{.v_row = channels, .m_row = args.choice.n_block * kPanel};
   block.table = reinterpret_cast<const float**>(scratch);
   block.zeros = scratch + 2 * kMostWinogradPoints * kMostWinogradPoints;
   block.v = block.zeros + channels;
@@ -248,8 +247,9 @@ MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const Con
 constexpr int64_t kNearFloats = 1 << 15;
 
 void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const WinogradBlock& block, const float* u,
-                       int64_t tiles) {
-  const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
+                       const TileTask& task) {
+  const int64_t channels = p.in_channels / p.groups, all_panels = panel_count(p.out_channels / p.groups);
+  const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
   static constexpr GemmEpilogue kPlain{};
   RowBlock rows{.segment_k = channels,
                 .a_stride = block.v_row,
@@ -259,19 +259,21 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
                 .epilogue = &kPlain};
   // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
   const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
-  const bool streams = count > 1 && panels * channels * kPanel > kNearFloats;
+  const bool streams = count > 1 && all_panels * channels * kPanel > kNearFloats;
   const int64_t step = streams ? 2 : panels, share = step * channels * kPanel / count;
   if (streams) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, channels);
   for (int64_t point = 0; point < plane.all_points(); ++point) {
-    rows.b = u + point * panels * channels * kPanel;
+    rows.b = u + (point * all_panels + task.panel_begin) * channels * kPanel;
     for (int64_t panel = 0; panel < panels; panel += step) {
       rows.panel_begin = panel;
-      rows.panel_end = panel + step < panels ? panel + step : panels;
+      const bool last = panel + step >= panels;
+      rows.panel_end = last ? panels : panel + step;
+      const float* next = rows.b + (last ? all_panels : rows.panel_end) * rows.panel_stride;  // last: of the next point
       int64_t row_tile = 0;
       for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
         rows.rows = static_cast<int>((tiles - tile + count - row_tile - 1) / (count - row_tile));
         // Each pass fetches its share of the next panels.
-        rows.fetch[0].at = rows.b + rows.panel_end * rows.panel_stride + row_tile * share;
+        rows.fetch[0].at = next + row_tile * share;
         const float* a = block.v + point * block.v_point + tile * block.v_row;
         rows.segments = &a;
         rows.c = block.m + point * block.m_point + tile * block.m_row;
@@ -304,16 +306,18 @@ void winograd_finish(const WinogradPlane& plane, const ConvArgs& args, const Win
     }
 }
 
-void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const WinogradBlock& block, int64_t group,
-                      int64_t tile_begin, int64_t tile_end) {
+void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const WinogradBlock& block,
+                      const TileTask& task) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   const WinogradOutputFn output = winograd_fns(plane).output;
-  const int64_t columns = p.out_channels / p.groups, column = group * columns;
+  const int64_t columns = p.out_channels / p.groups, first = task.panel_begin * kPanel;
+  const int64_t end = task.panel_end * kPanel < columns ? task.panel_end * kPanel : columns;
+  const int64_t column = task.group * columns + first;
   const bool clips = e.activation == Activation::kClip, later = e.activation > Activation::kClip;
   const float inf = __builtin_inff();
   WinogradOut o{.bias = e.bias ? e.bias + column : nullptr,
-                .columns = columns,
+                .columns = end - first,
                 .lo = clips ? e.a : -inf,
                 .hi = clips ? e.b : inf,
                 .residual_last = e.residual_last};
@@ -321,7 +325,7 @@ void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const Wi
     o.out_step[axis] = plane.out_step[axis] * plane.dilation[axis];
     o.residual_step[axis] = plane.residual_step[axis] * plane.dilation[axis];
   }
-  for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
+  for (int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
     const WinogradTile t = winograd_tile(plane, tile);
     o.count[0] = t.count[0], o.count[1] = t.count[1];
     o.out =
@@ -331,31 +335,28 @@ void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const Wi
                                 : e.residual + t.image * p.residual_view.image + t.begin[0] * plane.residual_step[0] +
                                       t.begin[1] * plane.residual_step[1] + column;
     o.residual = later ? nullptr : residual;
-    output(block.m + (tile - tile_begin) * block.m_row, block.m_point, o);
+    output(block.m + (tile - task.tile_begin) * block.m_row, block.m_point, o);
     o.residual = residual;
     if (later || e.finish) winograd_finish(plane, args, t, o, column);
   }
 }
 
-void run_winograd_task(const ConvArgs& args, int64_t task, float* scratch) {
+void run_winograd_task(const ConvArgs& args, int64_t index, float* scratch) {
   const ConvProblem& p = args.problem;
-  const ConvChoice& c = args.choice;
-  const WinogradPlane plane = winograd_plane(p, c.algorithm);
-  const int64_t blocks = (c.tiles + c.tile_block - 1) / c.tile_block, group = task / blocks;
-  const int64_t begin = task % blocks * c.tile_block;
-  const int64_t end = begin + c.tile_block < c.tiles ? begin + c.tile_block : c.tiles;
+  const WinogradPlane plane = winograd_plane(p, args.choice.algorithm);
+  const TileTask task = tile_task(args, index);
   const int64_t channels = p.in_channels / p.groups;
   const WinogradBlock block = winograd_scratch(plane, args, scratch);
   for (int64_t i = 0; i < block.v - block.zeros; ++i) block.zeros[i] = 0.0f;
   const WinogradInputFn input = winograd_fns(plane).input;
-  for (int64_t tile = begin; tile < end; ++tile) {
+  for (int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
     const WinogradTile t = winograd_tile(plane, tile);
-    winograd_pixels(plane, t, args.x + t.image * p.in_view.image + group * channels, block.zeros, block.table);
-    input(block.table, channels, block.v + (tile - begin) * block.v_row, block.v_point);
+    winograd_pixels(plane, t, args.x + t.image * p.in_view.image + task.group * channels, block.zeros, block.table);
+    input(block.table, channels, block.v + (tile - task.tile_begin) * block.v_row, block.v_point);
   }
   const int64_t weights = plane.all_points() * panel_count(p.out_channels / p.groups) * kPanel * channels;
-  winograd_products(plane, p, block, args.w + group * weights, end - begin);
-  winograd_outputs(plane, args, block, group, begin, end);
+  winograd_products(plane, p, block, args.w + task.group * weights, task);
+  winograd_outputs(plane, args, block, task);
 }
 
 }  // namespace mica::MICA_ISA

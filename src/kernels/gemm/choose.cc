@@ -41,8 +41,11 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   int64_t wanted = limits.threads > 1 ? up(kTasksPerThread * limits.threads, batches) : 1;
   wanted = most(1, least(wanted, static_cast<int64_t>(flops / kLeastTaskFlops)));
   const int64_t row_tiles = up(p.m, c.tile_rows);
-  // A plain B is packed by each task that reads it: its columns are split first.
-  const bool split_columns = p.b_form != MatrixForm::kPanels || row_tiles < wanted;
+  // Columns are split first of a plain B, which each task packs that reads it, and of one that is larger than A and
+  // does not stay in the cache.
+  const int64_t streamed = panels * p.k * step_bytes;
+  const bool split_columns =
+      p.b_form != MatrixForm::kPanels || row_tiles < wanted || (streamed > limits.l2_bytes / 2 && p.n > p.m);
   const int64_t column_tasks = split_columns ? least(wanted, up(panels, 2)) : 1;
   const int64_t row_tasks = least(row_tiles, up(wanted, column_tasks));
   c.n_block = column_tasks > 1 ? up(up(panels, column_tasks), 2) * 2 : panels;
