@@ -2,20 +2,24 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
 #include <new>
 
+#include "base/attendance.h"
 #include "base/fp_mode.h"
 #include "base/os.h"
 
 namespace mica {
 namespace {
 
-constexpr int64_t kChunksPerThread = 8;   // evens out threads of unequal speed; more only costs claims
-constexpr int kPollsPerClock = 32;        // polls between looks at the clock, about 1 µs
-constexpr int64_t kCallerSpinNs = 50000;  // the longest the caller polls for a chunk that another thread holds
+constexpr int64_t kChunksPerThread = 8;    // evens out threads of unequal speed; more only costs claims
+constexpr int kPollsPerClock = 32;         // polls between looks at the clock, about 1 µs
+constexpr int64_t kCallerSpinNs = 50000;   // the longest the caller polls for a chunk that another thread holds
+constexpr int64_t kPromptNs = 10000;       // the part of it after which the caller wants to know why
+constexpr int64_t kLookEveryNs = 2000000;  // asking for a thread's processor time costs up to a microsecond
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -38,6 +42,14 @@ bool poll(const Ready& ready, int64_t limit_ns) {
     }
     if (now_ns() - start >= limit_ns) return ready();
   }
+}
+
+// Processor time of a thread; 0 where the system does not tell.
+int64_t cpu_ns_of(pthread_t thread) {
+  clockid_t clock;
+  timespec t{};
+  if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
+  return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 class Lock {
@@ -95,17 +107,24 @@ struct Threads::Pool {
     Pool* pool = nullptr;
     int index = 0;
     pthread_t thread{};
+    std::atomic<bool> holds{false};  // a chunk
+    int64_t cpu_ns = -1;             // the caller's note of a worker that it waits for, at `asked_ns`
   };
+
+  explicit Pool(int threads) : concurrency(threads), attendance(threads) {}
 
   Region region;
   alignas(kCacheLine) std::atomic<bool> busy{false};  // a region has this pool
   std::atomic<int> bursts{0}, sleepers{0};
+  std::atomic<int64_t> burst_began{0}, working_ns{0};  // of the latest burst; in all that ended
+  std::atomic<int64_t> asleep_ns{0}, looked_at{0};  // callers that waited for workers; when a burst was last looked at
   std::atomic<bool> stop{false}, caller_sleeps{false};
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER, admission = PTHREAD_COND_INITIALIZER;
   uint64_t wakes = 0;  // under the mutex
   Executor executor;
-  int concurrency = 1, started = 0;
+  int concurrency, started = 0;
+  Attendance attendance;  // changed between regions by the thread that is `busy`
   int64_t spin_ns = 0;
   Worker* workers = nullptr;
 
@@ -113,22 +132,29 @@ struct Threads::Pool {
   void run_region(TaskFn fn, const void* context, int64_t tasks, int64_t grain);
   void run_on_executor(TaskFn fn, const void* context, int64_t tasks, int64_t grain) const;
   void await_region();
+  void ask_for_workers();
+  int64_t kept_from_work(int64_t waited_ns) const;
+  int64_t worked_ns(int64_t now) const;
+  void look_at_burst(const BurstStart& start, int64_t now);
+  void try_all_again();
   void wake_sleepers();
-  bool help(int index);
+  bool help(Worker& worker);
   void park();
-  void serve(int index);
+  void sit_out(const Worker& worker);
+  void serve(Worker& worker);
   static void* enter(void* worker);
   static void destroy(Pool* pool);
 };
 
 // Takes chunks until none is left; whether there was one.
-bool Threads::Pool::help(int index) {
+bool Threads::Pool::help(Worker& worker) {
   int64_t chunk = region.claim();
   if (chunk < 0) return false;
+  worker.holds.store(true, std::memory_order_relaxed);
   while (chunk >= 0) {
     {
       const FpModeScope mode(region.fp_mode);
-      region.work(chunk, index);
+      region.work(chunk, worker.index);
     }
     // Finishing gives up the right to read the region; sequential consistency pairs with `await_region`.
     if (region.unfinished.fetch_sub(1) == 1 && caller_sleeps.load()) {
@@ -137,6 +163,7 @@ bool Threads::Pool::help(int index) {
     }
     chunk = region.claim();
   }
+  worker.holds.store(false, std::memory_order_relaxed);
   return true;
 }
 
@@ -155,19 +182,25 @@ void Threads::Pool::wake_sleepers() {
   pthread_cond_broadcast(&wake);
 }
 
-void Threads::Pool::serve(int index) {
+void Threads::Pool::sit_out(const Worker& worker) {
+  Lock lock(mutex);
+  while (!stop.load() && worker.index >= attendance.admitted()) pthread_cond_wait(&admission, &mutex);
+}
+
+void Threads::Pool::serve(Worker& worker) {
   const auto called = [this] { return region.unclaimed.load(std::memory_order_relaxed) > 0; };
   const auto roused = [&] { return called() || stop.load(std::memory_order_relaxed) || bursts.load() == 0; };
   while (!stop.load()) {
-    help(index);
+    if (worker.index >= attendance.admitted()) sit_out(worker);
+    help(worker);
     if (bursts.load() > 0) poll(roused, spin_ns);
     if (!called()) park();
   }
 }
 
 void* Threads::Pool::enter(void* worker) {
-  const Worker* self = static_cast<const Worker*>(worker);
-  self->pool->serve(self->index);
+  Worker* self = static_cast<Worker*>(worker);
+  self->pool->serve(*self);
   return nullptr;
 }
 
@@ -179,7 +212,9 @@ Status Threads::Pool::start() {
   pthread_sigmask(SIG_SETMASK, &all, &old);
   int failure = 0;
   for (int i = 1; i < concurrency && failure == 0; ++i) {
-    Worker* worker = new (workers + started) Worker{this, i, {}};
+    Worker* worker = new (workers + started) Worker;
+    worker->pool = this;
+    worker->index = i;
     failure = pthread_create(&worker->thread, nullptr, enter, worker);
     if (failure == 0) ++started;
   }
@@ -195,27 +230,80 @@ void Threads::Pool::destroy(Pool* pool) {
   {
     Lock lock(pool->mutex);
     pthread_cond_broadcast(&pool->wake);
+    pthread_cond_broadcast(&pool->admission);
   }
   for (int i = 0; i < pool->started; ++i) pthread_join(pool->workers[i].thread, nullptr);
   deallocate(pool->workers);
   pthread_mutex_destroy(&pool->mutex);
   pthread_cond_destroy(&pool->wake);
   pthread_cond_destroy(&pool->done);
+  pthread_cond_destroy(&pool->admission);
   pool->~Pool();
   deallocate(pool);
 }
 
+// Notes the processor time of all workers that hold chunks.
+void Threads::Pool::ask_for_workers() {
+  for (int i = 0; i < started; ++i) {
+    Worker& worker = workers[i];
+    worker.cpu_ns = worker.holds.load(std::memory_order_relaxed) ? cpu_ns_of(worker.thread) : -1;
+  }
+}
+
+// How long the worker that had the least of a processor since then had none.
+int64_t Threads::Pool::kept_from_work(int64_t waited_ns) const {
+  int64_t most = 0;
+  for (int i = 0; i < started; ++i) {
+    const Worker& worker = workers[i];
+    if (worker.cpu_ns > 0) most = std::max(most, waited_ns - (cpu_ns_of(worker.thread) - worker.cpu_ns));
+  }
+  return most;
+}
+
+int64_t Threads::Pool::worked_ns(int64_t now) const {
+  const int64_t ended = working_ns.load(std::memory_order_relaxed);
+  return bursts.load(std::memory_order_relaxed) > 0 ? ended + now - burst_began.load(std::memory_order_relaxed) : ended;
+}
+
+void Threads::Pool::try_all_again() {
+  const int64_t now = now_ns();
+  if (!attendance.due(now)) return;
+  Lock lock(mutex);  // nobody falls asleep between looking and being told
+  attendance.admit_all(worked_ns(now));
+  pthread_cond_broadcast(&admission);
+}
+
 void Threads::Pool::await_region() {
   const auto ended = [this] { return region.unfinished.load(std::memory_order_acquire) == 0; };
-  if (ended() || poll(ended, kCallerSpinNs)) return;
-  Lock lock(mutex);
-  caller_sleeps.store(true);
-  while (region.unfinished.load() != 0) pthread_cond_wait(&done, &mutex);
-  caller_sleeps.store(false);
+  if (ended() || poll(ended, kPromptNs)) return;
+  const int64_t asked = now_ns();
+  ask_for_workers();
+  if (poll(ended, kCallerSpinNs - kPromptNs)) return;
+  const int64_t lay_down = now_ns();
+  {
+    Lock lock(mutex);
+    caller_sleeps.store(true);
+    while (region.unfinished.load() != 0) pthread_cond_wait(&done, &mutex);
+    caller_sleeps.store(false);
+  }
+  const int64_t now = now_ns(), lost = kept_from_work(now - asked);
+  asleep_ns.fetch_add(now - lay_down, std::memory_order_relaxed);
+  attendance.lost(lost, now, worked_ns(now));
+}
+
+// What the caller had neither a processor for nor slept through was taken from it, too.
+void Threads::Pool::look_at_burst(const BurstStart& start, int64_t now) {
+  const int64_t slept = asleep_ns.load(std::memory_order_relaxed) - start.asleep_ns;
+  const int64_t lost = now - start.began_ns - (thread_cpu_ns() - start.cpu_ns) - slept;
+  if (lost <= 0 || busy.exchange(true, std::memory_order_acquire)) return;
+  attendance.lost(lost, now, worked_ns(now));
+  busy.store(false, std::memory_order_release);
 }
 
 void Threads::Pool::run_region(TaskFn fn, const void* context, int64_t tasks, int64_t grain) {
-  region.describe(fn, context, tasks, grain, concurrency);
+  if (!attendance.complete()) try_all_again();
+  if (attendance.admitted() == 1) return fn(context, 0, tasks, 0);
+  region.describe(fn, context, tasks, grain, attendance.admitted());
   region.unclaimed.store(region.chunks);  // publishes; sequentially consistent with `park`
   wake_sleepers();
   int64_t mine = 0;
@@ -244,10 +332,9 @@ Result<Threads> Threads::create(const ThreadsOptions& options) {
              "an executor needs a function `parallel` and a concurrency of at least 1");
   void* memory = allocate(sizeof(Pool), alignof(Pool));
   if (!memory) return out_of_memory();
-  Pool* pool = new (memory) Pool;
-  Threads made(pool);  // releases the pool on the way out when something fails
   const int wanted = options.threads ? options.threads : executor ? executor->concurrency : default_threads();
-  pool->concurrency = std::min(wanted, executor ? executor->concurrency : kMaxThreads);
+  Pool* pool = new (memory) Pool(std::min(wanted, executor ? executor->concurrency : kMaxThreads));
+  Threads made(pool);  // releases the pool on the way out when something fails
   pool->spin_ns = options.spin_ns;
   if (executor) {
     pool->executor = *executor;
@@ -277,14 +364,29 @@ void Threads::run(TaskFn fn, const void* context, int64_t tasks, int64_t grain) 
   pool.busy.store(false, std::memory_order_release);
 }
 
-void Threads::begin_burst() {
-  if (pool_->started == 0) return;
-  pool_->bursts.fetch_add(1);
-  pool_->wake_sleepers();
+BurstStart Threads::begin_burst() {
+  Pool& pool = *pool_;
+  if (pool.started == 0) return {};
+  BurstStart start{.began_ns = now_ns()};
+  pool.burst_began.store(start.began_ns, std::memory_order_relaxed);
+  pool.bursts.fetch_add(1);
+  if (pool.attendance.admitted() == 1) return start;
+  pool.wake_sleepers();
+  if (start.began_ns - pool.looked_at.load(std::memory_order_relaxed) > kLookEveryNs) {
+    pool.looked_at.store(start.began_ns, std::memory_order_relaxed);
+    start.asleep_ns = pool.asleep_ns.load(std::memory_order_relaxed);
+    start.cpu_ns = thread_cpu_ns();
+  }
+  return start;
 }
 
-void Threads::end_burst() {
-  if (pool_->started > 0) pool_->bursts.fetch_sub(1);
+void Threads::end_burst(const BurstStart& start) {
+  Pool& pool = *pool_;
+  if (pool.started == 0) return;
+  const int64_t now = now_ns();
+  if (start.cpu_ns >= 0) pool.look_at_burst(start, now);
+  pool.bursts.fetch_sub(1);
+  pool.working_ns.fetch_add(now - start.began_ns, std::memory_order_relaxed);
 }
 
 }  // namespace mica

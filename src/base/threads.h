@@ -3,7 +3,8 @@
 // A *region* is one call of `run`: the tasks 0 … tasks-1 are handed out in chunks to whoever comes first, the caller
 // among them, and the call returns when all are done. A worker that the system schedules late finds nothing and delays
 // nobody. Between regions of a *burst* (one inference) workers spin for at most `spin_ns`; then, and outside bursts,
-// they are parked and use no processor time. A result must not depend on who ran a task: split over outputs.
+// they are parked and use no processor time. A worker that is kept from its processor while it holds a chunk stays away
+// for a while (`attendance.h`). A result must not depend on who ran a task: split over outputs.
 #pragma once
 #include <cstdint>
 
@@ -27,6 +28,12 @@ struct ThreadsOptions {
   int threads = 0;                     // with the caller; 0: what the machine grants this process (`default_threads`)
   const Executor* executor = nullptr;  // instead of own threads; `threads` above 0 then only lowers its concurrency
   int64_t spin_ns = 50000;             // covers the serial part between regions; longer costs idle energy
+};
+
+// What the end of a burst needs of its beginning.
+struct BurstStart {
+  int64_t began_ns = 0, asleep_ns = 0;
+  int64_t cpu_ns = -1;  // of the calling thread; -1: nobody looks
 };
 
 // Thread-safe. When a pool is busy with a region of another thread, `run` does its tasks on the calling thread alone:
@@ -59,10 +66,10 @@ class Threads {
         &body, tasks, grain);
   }
 
-  // Wakes the workers, and lets them spin between regions until the matching `end_burst`. Bursts of several threads add
-  // up.
-  void begin_burst();
-  void end_burst();
+  // Wakes the workers, and lets them spin between regions until the matching `end_burst`, on the same thread. Bursts of
+  // several threads add up.
+  BurstStart begin_burst();
+  void end_burst(const BurstStart& start);
 
  private:
   struct Pool;
@@ -70,16 +77,21 @@ class Threads {
   Pool* pool_;
 };
 
-// A burst as a scope.
+// A burst as a scope; without threads, nothing.
 class Burst {
  public:
-  explicit Burst(Threads& threads) : threads_(threads) { threads_.begin_burst(); }
-  ~Burst() { threads_.end_burst(); }
+  explicit Burst(Threads* threads) : threads_(threads) {
+    if (threads_) start_ = threads_->begin_burst();
+  }
+  ~Burst() {
+    if (threads_) threads_->end_burst(start_);
+  }
   Burst(const Burst&) = delete;
   Burst& operator=(const Burst&) = delete;
 
  private:
-  Threads& threads_;
+  Threads* threads_;
+  BurstStart start_;
 };
 
 // Handing a chunk to a spinning worker costs about 1 µs on the machines measured; a chunk of 5 µs keeps that small.

@@ -67,7 +67,7 @@ TEST(ThreadPool, ChunksAreMultiplesOfTheGrain) {
 TEST(ThreadPool, OversubscribedBursts) {
   Threads threads = make(8);
   for (int burst = 0; burst < 30; ++burst) {
-    const Burst scope(threads);
+    const Burst scope(&threads);
     for (int region = 0; region < 20; ++region) expect_covers(threads, 40 + region, 1);
   }
 }
@@ -89,13 +89,37 @@ TEST(ThreadPool, CallerWaitsForALongChunk) {
   Threads threads = make(2);
   for (int i = 0; i < 5; ++i) {
     std::atomic<int> done{0};
-    threads.run(2, 1, [&](int64_t, int64_t, int worker) {
+    threads.run(2, 1, [&](int64_t begin, int64_t end, int worker) {
       if (worker == 1) usleep(3000);
       while (worker == 0 && done.load() == 0 && i == 0) sched_yield();
-      ++done;
+      done += static_cast<int>(end - begin);
     });
     EXPECT_EQ(done.load(), 2);
   }
+}
+
+// Who sleeps in a chunk has no processor either.
+TEST(ThreadPool, AWorkerWithoutProcessorStaysAwayForAWhile) {
+  Threads threads = make(2);
+  int64_t of_worker = 0, alone = 0;
+  for (int i = 0; i < 50; ++i) {
+    const Burst scope(&threads);
+    std::atomic<int> arrived{0};
+    const int64_t start = now_ns();
+    threads.run(2, 1, [&](int64_t begin, int64_t end, int worker) {
+      ++arrived;
+      // Both chunks are held at the same time, unless the caller has the two of them.
+      while (end - begin == 1 && arrived.load() < 2 && now_ns() - start < 1000000000) sched_yield();
+      if (worker == 1) usleep(3000), ++of_worker;
+      if (end - begin == 2) ++alone, usleep(1000);
+    });
+  }
+  EXPECT_GT(of_worker, 0);
+  EXPECT_GT(alone, 2 * of_worker);
+  const int64_t before = of_worker, deadline = now_ns() + 2000000000;
+  while (of_worker == before && now_ns() < deadline)
+    threads.run(2, 1, [&](int64_t, int64_t, int worker) { worker == 1 ? void(++of_worker) : void(usleep(100)); });
+  EXPECT_GT(of_worker, before);  // it is asked again
 }
 
 TEST(ThreadPool, SeveralCallersAndNestedRuns) {
@@ -103,7 +127,7 @@ TEST(ThreadPool, SeveralCallersAndNestedRuns) {
   std::atomic<int64_t> total{0};
   const auto caller = [&] {
     for (int i = 0; i < 200; ++i) {
-      const Burst scope(threads);
+      const Burst scope(&threads);
       threads.run(20, 1, [&](int64_t begin, int64_t end, int) {
         threads.run(3, 1, [&](int64_t b, int64_t e, int) { total += (e - b) * (end - begin); });
       });
@@ -118,7 +142,7 @@ TEST(ThreadPool, SeveralCallersAndNestedRuns) {
 TEST(ThreadPool, ParkedWorkersUseNoTime) {
   Threads threads = make(4);
   for (int i = 0; i < 50; ++i) {
-    const Burst scope(threads);
+    const Burst scope(&threads);
     threads.run(64, 1, [](int64_t, int64_t, int) {});
   }
   usleep(10000);
@@ -132,7 +156,7 @@ TEST(ThreadPool, ParkedWorkersUseNoTime) {
 // An open burst without regions must not keep workers busy either.
 TEST(ThreadPool, SpinIsBounded) {
   Threads threads = make(4);
-  const Burst scope(threads);
+  const Burst scope(&threads);
   threads.run(64, 1, [](int64_t, int64_t, int) {});
   usleep(20000);
   const int64_t before = process_cpu_ns();
@@ -142,7 +166,7 @@ TEST(ThreadPool, SpinIsBounded) {
 
 TEST(ThreadPool, ForkJoinLatency) {
   Threads threads = make(2);
-  const Burst scope(threads);
+  const Burst scope(&threads);
   std::vector<int64_t> times;
   for (int i = 0; i < 2000; ++i) {
     const int64_t start = now_ns();
@@ -159,10 +183,10 @@ TEST(ThreadPool, DestructionInEveryState) {
     Threads fresh = make(4);
     if (i % 4 == 0) continue;
     Threads moved = std::move(fresh);
-    moved.begin_burst();
+    const BurstStart start = moved.begin_burst();
     moved.run(8, 1, [](int64_t, int64_t, int) {});
     if (i % 4 == 1) usleep(1000);
-    if (i % 4 == 2) moved.end_burst();
+    if (i % 4 == 2) moved.end_burst(start);
   }
 }
 

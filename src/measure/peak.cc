@@ -31,7 +31,7 @@ double least_seconds(int tries, const Work& work) {
 
 template <class Body>
 void on_all(Threads& threads, int64_t tasks, const Body& body) {
-  const Burst burst(threads);
+  const Burst burst(&threads);
   threads.run(tasks, 1, body);
 }
 

@@ -197,11 +197,8 @@ Status Session::run(const RunControl& control) {
   runner_.begin_run();
   {
     const FlushDenormals flush;  // the caller's floating-point mode comes back at the brace
-    Threads* threads = model_.context().threads;
-    if (threads) threads->begin_burst();
-    Status status = runner_.run(*frame_, 0, control);
-    if (threads) threads->end_burst();
-    MICA_TRY_STATUS(std::move(status));
+    const Burst burst(model_.context().threads);
+    MICA_TRY_STATUS(runner_.run(*frame_, 0, control));
   }
   ran_ = true;
   MICA_TRY_STATUS(deliver());
