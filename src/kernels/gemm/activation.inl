@@ -5,17 +5,21 @@
 
 namespace mica::MICA_ISA {
 
-// exp(x) for x in [-88, 87]; NaN passes. x = n·ln2 + r with |r| <= ln2/2; ln2 is split so that n·hi is exact. The
-// polynomial 1 + r + r²·P(r) is a minimax fit with a relative error of 3e-9.
+// exp(x), or exp(-x), for exponents in [-88, 87]; NaN passes. x = n·ln2 + r with |r| <= ln2/2; ln2 is split so that
+// n·hi is exact. Adding 1.5 · 2^23 rounds to an integer. The polynomial 1 + r + r²·P(r) is a minimax fit with a
+// relative error of 3e-9; exp(-x) is had from -r.
+template <bool kNegative = false>
 MICA_INLINE F32 exp_in_range(F32 x) {
-  const F32 n = round_even(mul(x, set1(1.44269504f)));
-  const F32 r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
+  constexpr float kSign = kNegative ? -1.0f : 1.0f;
+  const F32 whole = set1(12582912.0f), n = sub(fma(x, set1(kSign * 1.44269504f), whole), whole);
+  const F32 high = kNegative ? fma(n, set1(0.693359375f), x) : fnma(n, set1(0.693359375f), x);
+  const F32 r = kNegative ? fma(n, set1(-2.12194440e-4f), high) : fnma(n, set1(-2.12194440e-4f), high);
   F32 p = set1(0.00138145406f);
-  p = fma(p, r, set1(0.00836874545f));
+  p = fma(p, r, set1(kSign * 0.00836874545f));
   p = fma(p, r, set1(0.041668389f));
-  p = fma(p, r, set1(0.166665211f));
+  p = fma(p, r, set1(kSign * 0.166665211f));
   p = fma(p, r, set1(0.49999994f));
-  p = fma(p, r, set1(1.0f));
+  p = fma(p, r, set1(kSign));
   p = fma(p, r, set1(1.0f));
   return scale_by_power(p, n);
 }
@@ -27,8 +31,9 @@ MICA_INLINE F32 sigmoid_vector(F32 x) { return div(set1(1.0f), add(set1(1.0f), e
 // x·sigmoid(a·x). Where the sigmoid is below 2e-38, x stands still: the result is 0 within 1e-36 (for |a| near 1).
 MICA_INLINE F32 silu_vector(F32 x, float a) {
   const float inf = __builtin_inff(), end = -87.0f / a;
-  x = min_fast(set1(a < 0 ? end : inf), max_fast(set1(a > 0 ? end : -inf), x));
-  const F32 e = exp_in_range(max_fast(set1(-87.0f), mul(set1(-a), x)));
+  x = a < 0 ? min_fast(set1(end), x) : max_fast(set1(a > 0 ? end : -inf), x);
+  const F32 z = a == 1.0f ? x : mul(set1(a), x);  // at least -87
+  const F32 e = exp_in_range<true>(min_fast(set1(87.0f), z));
   return div(x, add(set1(1.0f), e));
 }
 

@@ -12,7 +12,7 @@ int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // A task of less work than this costs more to hand out than it gives: about 5 µs at 100 GFLOP/s.
 constexpr double kLeastTaskFlops = 5e5;
-constexpr int64_t kStreamedPanels = 8, kStreamedRows = 112;
+constexpr int64_t kStreamedPanels = 8, kStreamedRows = 160;
 // Chunks for each thread, so that one that is late leaves work to the others.
 constexpr int64_t kTasksPerThread = 4;
 

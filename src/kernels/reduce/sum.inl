@@ -192,11 +192,12 @@ MICA_INLINE void add_elements(Sums& sums, int64_t k, int64_t end, F f) {
     sums.part[p] = f(sums.part[p], k, static_cast<int>(least(kLanes, end - k)));
 }
 
-// Sum of e^(x - top) over a block of n <= kSumBlock elements; keeps the powers in `out` when it is not null.
+// Sum of e^(x - top) over a block of n <= kSumBlock elements, none of them above top; keeps the powers in `out` when it
+// is not null.
 MICA_INLINE Sums block_powers(const float* x, int64_t n, F32 top, float* out) {
   Sums sums = neutral_sums<ReduceFunction::kSum>();
   const auto power = [&](F32 sum, int64_t at, int width) __attribute__((always_inline)) {
-    F32 e = exp_of(sub(load_some(x + at, width), top));
+    F32 e = exp_within(max_fast(set1(-105.0f), sub(load_some(x + at, width), top)));
     if (out) store_some(out + at, e, width);
     if (width < kLanes) e = select(first_lanes(width), e, zero());
     return add(sum, e);
