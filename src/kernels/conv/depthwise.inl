@@ -234,7 +234,8 @@ MICA_INLINE F32 mean_of_row(const float* row, int64_t pixel, int64_t width, int 
   int64_t x = 0;
   for (; x + 4 <= width; x += 4, row += 4 * pixel)
     MICA_UNROLL for (int i = 0; i < 4; ++i) sum[i] = add(sum[i], load_lanes<kFull>(row + i * pixel, lanes));
-  for (int i = 0; x < width; ++x, ++i, row += pixel) sum[i] = add(sum[i], load_lanes<kFull>(row, lanes));
+  MICA_UNROLL for (int i = 0; i < 3; ++i) if (x + i < width) sum[i] =
+      add(sum[i], load_lanes<kFull>(row + i * pixel, lanes));
   return mul(add(add(sum[0], sum[1]), add(sum[2], sum[3])), set1(1.0f / static_cast<float>(width)));
 }
 
