@@ -103,7 +103,10 @@ void activate_rows(const TileOut& t) {
     const float* in = t.in + i * t.in_stride;
     const float* other = t.residual ? t.residual + i * t.residual_stride : nullptr;
     float* out = t.out + i * t.out_stride;
-    for (int64_t j = 0; j < t.columns; j += kLanes) {
+    int64_t j = 0;
+    if (!other)
+      for (; j + kLanes <= t.columns; j += kLanes) store(out + j, activate<kKind>(load(in + j), t.a, t.b));
+    for (; j < t.columns; j += kLanes) {
       const int left = t.columns - j < kLanes ? static_cast<int>(t.columns - j) : kLanes;
       const bool full = left == kLanes;
       F32 x = full ? load(in + j) : load_partial(in + j, left);
