@@ -32,6 +32,25 @@ TEST(Resize, ModesAndCoordinates) {
          .inputs = {special({1, 3, 4, 4}), absent(), floats({1, 1, 1, 1.5})},
          .terms = kTerms});
 }
+TEST(Resize, Volumes) {
+  for (const char* mode : {"nearest", "linear", "cubic"})
+    for (std::vector<int64_t> size : std::vector<std::vector<int64_t>>{
+             {2, 17, 6, 10, 14}, {2, 17, 2, 3, 5}, {2, 17, 5, 5, 7}, {2, 17, 3, 1, 13}, {2, 17, 1, 5, 9}})
+      check({.op = "resize",
+             .attributes = {{"mode", mode}, {"coordinates", "align_corners"}},
+             .inputs = {uniform({2, 17, 3, 5, 7}), absent(), absent(), ints(size)},
+             .terms = 8 * kTerms,
+             .expect_kernel = "resize_"});
+  check({.op = "resize",
+         .attributes = {{"mode", "linear"}},
+         .inputs = {uniform({1, 3, 1, 4, 1, 5}), absent(), floats({1, 1, 3, 2, 2, 1.5})},
+         .terms = 8 * kTerms,
+         .expect_kernel = "resize_"});
+  check({.op = "resize",
+         .attributes = {{"mode", "linear"}},
+         .inputs = {special({1, 2, 3, 4, 4}), absent(), floats({1, 1, 1.5, 1, 1.5})},
+         .terms = 8 * kTerms});
+}
 TEST(Resize, Options) {
   check({.op = "resize",
          .attributes = {{"mode", "linear"}, {"antialias", true}},

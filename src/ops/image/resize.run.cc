@@ -50,6 +50,40 @@ Result<bool> make_axis(BindScope& scope, const ResizeAxis& plan, ResampleAxis& a
   return true;
 }
 
+// Neighbouring axes as one: a sample of `inner` in each sample of `outer`, their taps multiplied.
+Result<bool> product_of(BindScope& scope, const ResampleAxis& outer, const ResampleAxis& inner, ResampleAxis& axis) {
+  axis = {.in = outer.in * inner.in, .out = outer.out * inner.out, .taps = outer.taps * inner.taps};
+  if (axis.in > INT32_MAX) return false;
+  const auto count = static_cast<size_t>(axis.taps * axis.out);
+  MICA_TRY(void* index_memory, scope.memory(count * sizeof(int32_t)));
+  MICA_TRY(void* weight_memory, scope.memory(count * sizeof(float)));
+  auto* index = static_cast<int32_t*>(index_memory);
+  auto* weight = static_cast<float*>(weight_memory);
+  axis.index = index;
+  axis.weight = weight;
+  for (int64_t k = 0; k < axis.taps; ++k)
+    for (int64_t i = 0; i < axis.out; ++i) {
+      const int64_t a = k / inner.taps * outer.out + i / inner.out, b = k % inner.taps * inner.out + i % inner.out;
+      *index++ = static_cast<int32_t>(outer.index[a] * inner.in + inner.index[b]);
+      *weight++ = outer.weight[a] * inner.weight[b];
+    }
+  return true;
+}
+
+// The axes that are rows of the problem, as one.
+Result<bool> make_rows(BindScope& scope, std::span<const ResizeAxis> plans, ResampleAxis& rows) {
+  bool good = true;
+  MICA_TRY(good, make_axis(scope, plans.empty() ? ResizeAxis() : plans.back(), rows));
+  for (size_t i = plans.size(); good && i-- > 1;) {
+    ResampleAxis outer;
+    MICA_TRY(good, make_axis(scope, plans[i - 1], outer));
+    if (!good) break;
+    const ResampleAxis inner = rows;
+    MICA_TRY(good, product_of(scope, outer, inner, rows));
+  }
+  return good;
+}
+
 // Axes [first, last) as one, in elements. False when they are not evenly spaced.
 bool join_axes(const TensorView& view, int first, int last, int64_t& count, int64_t& step) {
   count = 1;
@@ -64,24 +98,23 @@ bool join_axes(const TensorView& view, int first, int last, int64_t& count, int6
   return true;
 }
 
-// Strides of the problem: channels innermost when the input has them so, else one plane per channel. Rows must be
-// dense.
-bool place_operands(const TensorView& in, const TensorView& out, ResampleProblem& p) {
+// Strides of the problem, whose rows are the axes from `h` to the last but one: channels innermost when the input has
+// them so, else one plane per channel. Rows must be dense, axes that are one evenly spaced.
+bool place_operands(const TensorView& in, const TensorView& out, int h, ResampleProblem& p) {
   const int64_t e = element_bytes(in.dtype);
-  const int rank = in.rank, w = rank - 1, h = rank == 3 ? -1 : rank - 2, spatial = h < 0 ? w : h;
+  const int rank = in.rank, w = rank - 1;
   for (int i = 0; i < rank; ++i)
     if (in.stride(i) % e != 0 || out.stride(i) % e != 0) return false;
   const bool innermost = rank >= 3 && in.dim(1) > 1 && in.stride(1) == e && out.stride(1) == e;
   p.channels = innermost ? in.dim(1) : 1;
   if (in.dim(w) > 1 && in.stride(w) != p.channels * e) return false;
   p.pixel_out = out.stride(w) / e;
-  p.row_in = h < 0 ? 0 : in.stride(h) / e;
-  p.row_out = h < 0 ? 0 : out.stride(h) / e;
-  int64_t groups = 1, planes = 1;
+  int64_t groups = 1, planes = 1, rows = 1;
+  if (!join_axes(in, h, w, rows, p.row_in) || !join_axes(out, h, w, rows, p.row_out)) return false;
   const int lead = rank >= 3 ? 1 : 0;  // the batch
   if (!join_axes(in, 0, lead, p.groups, p.group_in) || !join_axes(out, 0, lead, groups, p.group_out)) return false;
   const int first = innermost ? 2 : lead;
-  return join_axes(in, first, spatial, p.planes, p.plane_in) && join_axes(out, first, spatial, planes, p.plane_out);
+  return join_axes(in, first, h, p.planes, p.plane_in) && join_axes(out, first, h, planes, p.plane_out);
 }
 
 Result<bool> bind(BindScope& scope) {
@@ -101,18 +134,21 @@ Result<bool> bind(BindScope& scope) {
   }
   ResizeAxis plan[kMaxRank];
   MICA_TRY_STATUS(resize_axes(attributes, in.shape(), {operands[0], operands[1], operands[2]}, plan));
-  const int rank = in.rank, w = rank - 1, h = rank == 3 ? -1 : rank - 2;
-  for (int i = 0; i < rank; ++i)
-    if (i != w && i != h && !plan[i].same(attributes)) return false;
+  // Rows are the last axis but one, and what changes before it. Three axes have no rows: the second has the channels.
+  const int rank = in.rank, w = rank - 1;
+  int h = rank == 3 ? w : rank - 2;
+  for (int i = h; i-- > 0;)
+    if (!plan[i].same(attributes)) h = i;
+  if (rank > 2 && h < 2) return false;
   MICA_TRY(ResizeStep * args, scope.arguments<ResizeStep>());
   *args = {.problem = {},
            .kernels = &resample_kernels(scope.machine->isa),
            .element = element_bytes(in.dtype),
            .out = static_cast<int>(scope.inputs.size())};
   ResampleProblem& p = args->problem;
-  if (!place_operands(in, out, p)) return false;
+  if (!place_operands(in, out, h, p)) return false;
   MICA_TRY(const bool columns, make_axis(scope, plan[w], p.columns));
-  MICA_TRY(const bool rows, make_axis(scope, h < 0 ? ResizeAxis() : plan[h], p.rows));
+  MICA_TRY(const bool rows, make_rows(scope, {plan + h, static_cast<size_t>(w - h)}, p.rows));
   if (!columns || !rows) return false;
   const int64_t tasks = p.groups * p.planes * p.rows.out;
   const double row = static_cast<double>(p.channels * (p.columns.in * p.rows.taps + p.columns.out * p.columns.taps));
