@@ -167,9 +167,22 @@ struct Reach {
   int64_t first, last;
   bool whole;
 };
+// Whether a segment can meet the input in any pixel at all: taps far apart on small pictures do not.
+MICA_INLINE bool meets_any(const ConvProblem& p, const ConvChoice& c, const SegmentTap& tap) {
+  const auto meets = [&](int axis, int64_t place, int64_t width) {
+    const int64_t low = place - p.pad[axis], high = low + (p.out[axis] - 1) * p.stride[axis] + width - 1;
+    return high >= 0 && low < p.in[axis];
+  };
+  return meets(0, tap.z, 1) && meets(1, tap.y, 1) && meets(2, tap.x, segment_width(p, c));
+}
+
 MICA_INLINE Reach reach_of(const ConvProblem& p, const ConvChoice& c, const Pixel& corner, int rows,
                            const SegmentTap* taps, Reach block) {
-  if (!c.by_rows) return block;  // its pixels lie in several rows
+  if (!c.by_rows) {  // its pixels lie in several rows
+    while (block.first < block.last && !meets_any(p, c, taps[block.first])) ++block.first;
+    while (block.first < block.last && !meets_any(p, c, taps[block.last - 1])) --block.last;
+    return block;
+  }
   if (lies_inside(p, corner, rows)) return {block.first, block.last, true};
   const int64_t last_column = (rows - 1) * p.stride[2] + segment_width(p, c) - 1;
   const auto in_rows = [&](const SegmentTap& tap) {

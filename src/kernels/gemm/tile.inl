@@ -119,8 +119,10 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
             wait = period;
           }
         }
-        // Few rows stream the panels from memory: each is fetched 4 KiB ahead.
-        if constexpr (R <= 3) MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + 64 * kPanel);
+        // Panels are fetched 4 KiB ahead: few rows stream them from memory, and loads have ports to spare beside wide
+        // multiply-adds.
+        if constexpr (kLanes >= 8 || R <= 3)
+          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + 64 * kPanel);
         b += kPanel;
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
