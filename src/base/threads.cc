@@ -103,12 +103,12 @@ struct alignas(kCacheLine) Region {
 }  // namespace
 
 struct Threads::Pool {
-  struct Worker {
+  struct alignas(kCacheLine) Worker {
     Pool* pool = nullptr;
     int index = 0;
     pthread_t thread{};
     std::atomic<bool> holds{false};  // a chunk
-    int64_t cpu_ns = -1;             // the caller's note of a worker that it waits for, at `asked_ns`
+    int64_t cpu_ns = -1;             // what it had used when the caller began to wait for it; -1: it had no chunk
   };
 
   explicit Pool(int threads) : concurrency(threads), attendance(threads) {}
@@ -205,7 +205,7 @@ void* Threads::Pool::enter(void* worker) {
 }
 
 Status Threads::Pool::start() {
-  workers = static_cast<Worker*>(allocate(sizeof(Worker) * static_cast<size_t>(concurrency)));
+  workers = static_cast<Worker*>(allocate(sizeof(Worker) * static_cast<size_t>(concurrency), alignof(Worker)));
   if (!workers) return out_of_memory();
   sigset_t all, old;  // signals are for the application's threads: workers inherit a mask that blocks them
   sigfillset(&all);
