@@ -31,6 +31,18 @@ TEST(GatherElements, Axes) {
            .attributes = {{"axis", axis}},
            .inputs = {iota({3, 3}), at({2, 3}, {0, 1, -1, 2, 0, 0})}});
   check_error({.op = "gather_elements", .inputs = {iota({3}), at({1}, {3})}}, Code::kBadValue);
+  for (DType dtype : {DType::kF32, DType::kF16, DType::kI64, DType::kI8, DType::kBool})
+    for (DType index : {DType::kI32, DType::kI64})
+      for (int axis : {0, 1, 2}) {
+        std::vector<int64_t> dims{5, 7, 3};
+        dims[static_cast<size_t>(axis)] = 4;
+        check({.op = "gather_elements",
+               .attributes = {{"axis", axis}},
+               .inputs = {with_dtype(uniform({5, 7, 3}, 0, 100), dtype), with_dtype(uniform(dims, -3, 2), index)},
+               .expect_kernel = "gather_elements"});
+      }
+  check({.op = "gather_elements", .inputs = {iota({3, 4}), at({2, 3}, {0, 1, -1, 2, 0, 0})}});  // fewer columns
+  check_error({.op = "gather_elements", .inputs = {iota({2, 2}), at({2, 2}, {0, 1, -3, 0})}}, Code::kBadValue);
 }
 TEST(GatherNd, Batches) {
   check({.op = "gather_nd", .inputs = {iota({2, 2}), at({2, 2}, {0, 0, 1, -1})}, .expect = {{.numbers = {0, 3}}}});
