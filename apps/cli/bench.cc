@@ -128,12 +128,13 @@ int explain(const BenchFlags& flags, const Session& session) {
   check(tools::explain(session.get(), choices));
   Table table;
   for (const char* title : {"op", "kernel", "name", "choice"}) table.column(title);
-  int64_t can = 0, does = 0;
+  int64_t can = 0, does = 0, tuned = 0;
   for (const tools::StageChoice& c : choices) {
-    table.row({c.op, c.kernel, c.name, c.choice});
-    can += c.can_force, does += c.is_forced;
+    table.row({c.op, c.kernel, c.name, c.is_tuned ? c.choice + ". Measured: `mica tune`" : c.choice});
+    can += c.can_force, does += c.is_forced, tuned += c.is_tuned;
   }
   fmt::print("{}", table.text(flags.format));
+  if (tuned) say(fmt::format("{} of {} stages by measured choices", tuned, choices.size()));
   if (!flags.force.empty()) say(fmt::format("{}: can do {} stages, does {}", flags.force, can, does));
   return kOk;
 }

@@ -187,6 +187,7 @@ void ModelFlags::add(CLI::App& app, bool with_running) {
   app.add_flag("--exact", exact, "the same bits on every instruction set with fused multiply-add");
   app.add_option("--memory", memory, "full, or low: no second, larger form of weights")
       ->check(CLI::IsMember({"full", "low"}));
+  app.add_option("--tuning", tuning, "a file that `mica tune` made, or none; else MODEL.tune if it is there");
   app.add_flag("--reference", reference, "plain loops instead of kernels");
   app.add_option("--row-chains", row_chains, "run stages as one, by rows: auto (where it is faster), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
@@ -237,8 +238,10 @@ Context ModelFlags::context() const {
 }
 
 Model ModelFlags::load(const Context& context) const {
+  tools::LoadOptions options = convert_options();
+  if (!tuning.empty()) options.tuning = tuning == "none" ? "" : tuning;
   mica_model* model = nullptr;
-  check(tools::load(context.get(), path, convert_options(), &model));
+  check(tools::load(context.get(), path, options, &model));
   return Model(model);
 }
 
@@ -251,9 +254,10 @@ void InputFlags::add(CLI::App& app, bool with_data) {
   recipe.add(app);
 }
 
-void Feed::set(Session& session) const {
+void Feed::set(mica_session* session) const {
   for (const Item& item : items)
-    check(item.list ? session.set_input_list(item.index, {}) : session.set_input(item.index, item.array.tensor()));
+    check(item.list ? mica_session_set_input_list(session, item.index, nullptr, 0)
+                    : mica_session_set_input(session, item.index, &item.array.tensor().raw()));
 }
 
 Feed make_feed(const Model& model, const InputFlags& flags) { return FeedMaker(model, flags).make(); }

@@ -12,6 +12,7 @@ struct ModelFlags {
   int threads = 0;
   std::vector<std::string> shapes, bounds, states, outputs, rules_off, operators;
   std::string row_chains = "auto", memory = "full";
+  std::string tuning;  // a file of measured choices, "none", or "": MODEL.tune if it is there
   bool strict = false, exact = false, reference = false, unfused = false;
 
   void add(CLI::App& app, bool with_running = true);
@@ -40,7 +41,8 @@ struct Feed {
   std::deque<Item> items;
   Recipe recipe;
   bool picture = false;
-  void set(Session& session) const;
+  void set(Session& session) const { set(session.get()); }
+  void set(mica_session* session) const;
 };
 
 // Every input that is no state gets its array from --input, from DATA (a picture, .npy or .npz), else random numbers.

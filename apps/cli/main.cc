@@ -21,6 +21,7 @@ constexpr Verb kVerbs[] = {
     {"convert", "compile a model into a .mica file", add_convert},
     {"run", "run a model on a picture, on arrays or on random numbers", add_run},
     {"bench", "measure how long a model takes", add_bench},
+    {"tune", "measure which algorithms are the fastest here, and keep that beside the model", add_tune},
     {"compare", "compare two forms of a model, and find the first stage that differs", add_compare},
     {"inspect", "show a model, at any stage", add_inspect},
     {"ops", "list the operators", add_ops},

@@ -14,6 +14,7 @@ std::function<int()> add_convert(CLI::App& app);
 std::function<int()> add_run(CLI::App& app);
 std::function<int()> add_inspect(CLI::App& app);
 std::function<int()> add_bench(CLI::App& app);
+std::function<int()> add_tune(CLI::App& app);
 std::function<int()> add_compare(CLI::App& app);
 std::function<int()> add_ops(CLI::App& app);
 std::function<int()> add_doctor(CLI::App& app);

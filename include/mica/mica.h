@@ -220,6 +220,10 @@ typedef struct mica_load_options {
   const char* name;   /* what messages call the model; NULL: the file's path */
   int copy;           /* load_memory: copy the bytes; else they must outlive the model (unaligned ones are copied) */
   int verify_weights; /* compare the weights with their checksum too, which reads all of them */
+  /* A file of measured choices, which `mica tune` makes; "": none. NULL: for a model from a file, PATH.tune if it is
+   * there, and a damaged one is left alone with a warning. Choices made on another kind of processor or by another
+   * version of Mica are left alone with a remark. */
+  const char* tuning;
 } mica_load_options;
 
 /* Where a model is read from when it is neither a file nor memory. */
@@ -231,7 +235,8 @@ typedef struct mica_reader {
 } mica_reader;
 
 /* A compiled model (`.mica`). A file is mapped, and must not be shortened while the model lives. Errors: 2001 to 2003
- * for bytes that are no usable model, 6002 for an operator that neither Mica nor the context has, 7001. */
+ * for bytes that are no usable model, 6002 for an operator that neither Mica nor the context has, 7001; of `tuning`
+ * 2010 for damage and 7001 for a file that cannot be read. */
 MICA_API mica_error* mica_model_load_file(mica_context* context, const char* path, const mica_load_options* options,
                                           mica_model** model);
 MICA_API mica_error* mica_model_load_memory(mica_context* context, const void* bytes, size_t size,

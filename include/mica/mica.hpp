@@ -298,12 +298,14 @@ class Context {
   const char* isa() const { return mica_context_isa(context_); }
   const char* processor() const { return mica_context_processor(context_); }
   Status add_operator(const mica_operator& op) { return mica_context_add_operator(context_, &op); }
-  Result<Model> load(const char* path) const {
+  Result<Model> load(const char* path, const mica_load_options& options = MICA_INIT(mica_load_options)) const {
     mica_model* model = nullptr;
-    if (mica_error* error = mica_model_load_file(context_, path, nullptr, &model)) return error;
+    if (mica_error* error = mica_model_load_file(context_, path, &options, &model)) return error;
     return Model(model);
   }
-  Result<Model> load(const std::string& path) const { return load(path.c_str()); }
+  Result<Model> load(const std::string& path, const mica_load_options& options = MICA_INIT(mica_load_options)) const {
+    return load(path.c_str(), options);
+  }
   // `copy` false: the bytes outlive the model and are 64-byte aligned.
   Result<Model> load(const void* bytes, size_t size, bool copy = true) const {
     mica_load_options options = MICA_INIT(mica_load_options);

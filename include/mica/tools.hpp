@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,9 +36,15 @@ struct ConvertReport {
   int64_t file_bytes = 0, weight_bytes = 0;  // of a file that was written
 };
 
+struct LoadOptions : ConvertOptions {
+  LoadOptions() = default;
+  LoadOptions(const ConvertOptions& convert) : ConvertOptions(convert) {}
+  std::optional<std::string> tuning;  // as mica_load_options::tuning, also for a source model
+};
+
 // A source model or a `.mica` file, told apart by its bytes, ready for sessions. `report` may be null. Errors: 6001 for
 // options given with a `.mica` file, which is compiled already.
-mica_error* load(mica_context* context, const std::string& path, const ConvertOptions& options, mica_model** model,
+mica_error* load(mica_context* context, const std::string& path, const LoadOptions& options, mica_model** model,
                  ConvertReport* report = nullptr);
 
 struct ModelBytes {
@@ -47,8 +54,8 @@ struct ModelBytes {
   std::string folder;  // where external data lies; empty: external data is refused
 };
 // The same for a model in memory.
-mica_error* load_memory(mica_context* context, const ModelBytes& bytes, const ConvertOptions& options,
-                        mica_model** model, ConvertReport* report = nullptr);
+mica_error* load_memory(mica_context* context, const ModelBytes& bytes, const LoadOptions& options, mica_model** model,
+                        ConvertReport* report = nullptr);
 
 // Compiles a source model into a `.mica` file, which is written under a temporary name first. Operators of `context`,
 // which may be null, come before Mica's own; a program that loads the file needs them too.
@@ -83,8 +90,37 @@ mica_error* profile(mica_session* session, std::vector<LayerTime>& layers);
 struct StageChoice {
   std::string name, op, kernel, choice;
   bool can_force = false, is_forced = false;
+  bool is_tuned = false;  // measured, not predicted
 };
 mica_error* explain(mica_session* session, std::vector<StageChoice>& choices);
+
+struct TuneOptions {
+  double seconds = 1;                          // of measured runs; each choice is measured five times at least
+  std::string path;                            // of the file of choices; "": none is written
+  std::function<void(mica_session*)> feed;     // sets a session's inputs; what it throws comes out
+  std::function<void(double share)> progress;  // as of BenchOptions
+};
+struct TunedProblem {
+  struct Candidate {
+    std::string algorithm;
+    double predicted_kcycles = 0;
+    double ms = 0;  // median of a stage; 0: not measured, because nothing else could be better
+  };
+  std::string problem;                // sizes: in:out:kernel:stride:dilation:padding:groups
+  int64_t stages = 0;                 // that have it
+  std::vector<Candidate> candidates;  // the first is the predicted best
+  size_t best = 0;                    // the first, unless another one is clearly faster
+};
+struct TuneReport {
+  std::vector<TunedProblem> problems;
+  int64_t turns = 0;
+  double before_ms = 0, after_ms = 0;  // of a run, predicted and with the choices; 0 when no choice differs
+  bool kept = false;  // there are such, the run as a whole is not slower with them, and they are in the file
+};
+// Measures the algorithms of convolutions that are predicted to take at most twice the time of the best, in processor
+// time, on a context of one thread, and writes where another one than the predicted is faster by 5 % and more. Choices
+// for other problems that the file has already stay in it. Errors: 6001 for more threads, and while MICA_FORCE is set.
+mica_error* tune(mica_model* model, const TuneOptions& options, TuneReport& report);
 // Stages as JSON that Perfetto and chrome://tracing open.
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title);
 // Floating-point operations of one run with the session's inputs; stages whose shapes depend on data are left out.

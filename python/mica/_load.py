@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from . import _mica
 from ._error import Error
@@ -11,6 +11,9 @@ from ._model import Model
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+Options = TypeVar("Options", bound=_mica.ConvertOptions)
 
 
 class ConvertKeywords(TypedDict, total=False):
@@ -50,6 +53,8 @@ class LoadKeywords(ConvertKeywords, total=False):
     exact: the same bits on every instruction set with fused multiply-add.
     low_memory: no second, larger form of weights.
     reference: plain loops instead of kernels: slow, the truth that kernels are held against.
+    tuning: a file of measured choices, which `mica tune` makes; "": none. Else that of the path with ".tune" behind it,
+        when it is there.
     """
 
     threads: int
@@ -59,11 +64,16 @@ class LoadKeywords(ConvertKeywords, total=False):
     exact: bool
     low_memory: bool
     reference: bool
+    tuning: str | os.PathLike[str] | None
 
 
 def convert_options(given: Mapping[str, Any]) -> _mica.ConvertOptions:
     """Errors: TypeError for a keyword that there is not."""
-    options = _mica.ConvertOptions()
+    return fill(_mica.ConvertOptions(), given)
+
+
+def fill(options: Options, given: Mapping[str, Any]) -> Options:
+    """Sets what is given. Errors: TypeError for a keyword that there is not."""
     for key, value in given.items():
         if key not in ConvertKeywords.__annotations__:
             raise TypeError(f"`{key}` is no option; known: {', '.join(ConvertKeywords.__annotations__)}")
@@ -116,17 +126,19 @@ def load(
     source: a path, the bytes, an open file, or anything with SerializeToString, such as an onnx.ModelProto.
     context: threads and instruction set that several models share; else it is made of `threads` and `isa`.
     folder: where external data of a model in memory lies; without it such data is refused.
-    options: those of `LoadKeywords` (threads, isa, memory_cap, deadline, exact, low_memory, reference), and for the
-        compiler those of `ConvertKeywords`, as shapes={"input": (1, 3, 224, 224)}.
+    options: those of `LoadKeywords` (threads, isa, memory_cap, deadline, exact, low_memory, reference, tuning), and for
+        the compiler those of `ConvertKeywords`, as shapes={"input": (1, 3, 224, 224)}.
 
-    Errors: 1001, 1002 (naming every node without support), 2001 to 2003, 6001, 6002, 7001; TypeError for a keyword that
-    there is not.
+    Errors: 1001, 1002 (naming every node without support), 2001 to 2003, 6001, 6002, 7001, of `tuning` 2010; TypeError
+    for a keyword that there is not.
     """
     given = dict(options)
     threads, isa = given.pop("threads", 0), given.pop("isa", None)
     deadline = cast("float | None", given.pop("deadline", None))
     session = {key: given.pop(key, None) for key in ("memory_cap", "exact", "low_memory", "reference")}
-    compiler = convert_options(given)
+    tuning = cast("str | os.PathLike[str] | None", given.pop("tuning", None))
+    compiler = fill(_mica.LoadOptions(), given)
+    compiler.tuning = None if tuning is None else os.fspath(tuning)
     if context is None:
         context = Context(cast(int, threads), cast("str | None", isa))
     elif threads or isa:

@@ -1,5 +1,6 @@
 // Contexts, models and what they say of their ports.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -36,12 +37,12 @@ PyModel load_with(const Load& load) {
   return made;
 }
 
-PyModel load_file(const PyContext& context, const std::string& path, const tools::ConvertOptions& options) {
+PyModel load_file(const PyContext& context, const std::string& path, const tools::LoadOptions& options) {
   return load_with([&](mica_model** model) { return tools::load(context.handle.get(), path, options, model); });
 }
 
 PyModel load_memory(const PyContext& context, const nb::bytes& bytes, const std::string& name,
-                    const std::string& folder, const tools::ConvertOptions& options) {
+                    const std::string& folder, const tools::LoadOptions& options) {
   const tools::ModelBytes given = {bytes.data(), bytes.size(), name, folder};
   return load_with([&](mica_model** model) { return tools::load_memory(context.handle.get(), given, options, model); });
 }
@@ -119,6 +120,9 @@ void add_models(nb::module_& module) {
       .def_rw("fuse", &tools::ConvertOptions::fuse)
       .def_rw("half_weights", &tools::ConvertOptions::half_weights)
       .def_rw("strict", &tools::ConvertOptions::strict);
+  nb::class_<tools::LoadOptions, tools::ConvertOptions>(module, "LoadOptions")
+      .def(nb::init<>())
+      .def_rw("tuning", &tools::LoadOptions::tuning);
   nb::class_<PyContext>(module, "Context")
       .def(
           "__init__",

@@ -3,8 +3,7 @@
 #include <new>
 
 #include "api/handles.h"
-
-#define MICA_VERSION "0.1.0"
+#include "base/version.h"
 
 struct mica_error {
   mica::Error* error;  // null: out of memory

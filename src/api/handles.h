@@ -72,6 +72,9 @@ void retain(mica_context* context);
 void drop(mica_context* context);
 // Takes the model over, also on failure.
 Result<mica_model*> make_model(mica_context* context, Model* core);
+// Gives a model that nobody else has yet its measured choices: from `path`, from beside the model's file when `path` is
+// null, or none when it is empty. `beside`: the model's file, or "". Errors: those of reading `path`.
+Status take_tuning(const mica_context& context, const char* path, std::string_view beside, Model& model);
 void retain(mica_model* model);
 void drop(mica_model* model);
 

@@ -6,28 +6,31 @@
 namespace mica {
 namespace {
 
-Result<mica_model*> finish(mica_context* context, Result<Model*> core) {
+// A loaded model; with `path` the file that it is from.
+Result<mica_model*> finish(mica_context* context, Result<Model*> core, const mica_load_options& options,
+                           std::string_view path = {}) {
   if (!core.ok()) return core.take_error();
+  if (Status status = take_tuning(*context, options.tuning, path, **core); !status.ok()) {
+    (*core)->drop();
+    return status.take_error();
+  }
   return make_model(context, *core);
 }
 
-Result<LoadOptions> options_of(const mica_load_options* given, int* copy = nullptr) {
-  MICA_TRY(const mica_load_options options, read_struct(given));
-  if (copy) *copy = options.copy;
-  return LoadOptions{options.name ? options.name : std::string_view(), options.verify_weights != 0};
+LoadOptions options_of(const mica_load_options& options) {
+  return {options.name ? options.name : std::string_view(), options.verify_weights != 0};
 }
 
 Result<mica_model*> load_file(mica_context* context, const char* path, const mica_load_options* given) {
   MICA_CHECK(context && path, kUsage, "a context and a path are needed");
-  MICA_TRY(const LoadOptions options, options_of(given));
-  return finish(context, load_model(context->core, path, options));
+  MICA_TRY(const mica_load_options options, read_struct(given));
+  return finish(context, load_model(context->core, path, options_of(options)), options, path);
 }
 
 Result<mica_model*> load_memory(mica_context* context, Bytes bytes, const mica_load_options* given) {
   MICA_CHECK(context && (bytes.data() || bytes.empty()), kUsage, "a context and bytes are needed");
-  int copy = 0;
-  MICA_TRY(const LoadOptions options, options_of(given, &copy));
-  return finish(context, load_model_from_memory(context->core, bytes, copy != 0, options));
+  MICA_TRY(const mica_load_options options, read_struct(given));
+  return finish(context, load_model_from_memory(context->core, bytes, options.copy != 0, options_of(options)), options);
 }
 
 int64_t read_piece(void* user, uint64_t offset, void* to, size_t bytes) {
@@ -35,12 +38,14 @@ int64_t read_piece(void* user, uint64_t offset, void* to, size_t bytes) {
   return reader.read(reader.user, offset, to, bytes) == 0 ? static_cast<int64_t>(bytes) : -1;
 }
 
-Result<mica_model*> load_reader(mica_context* context, const mica_reader* given, const mica_load_options* options) {
+Result<mica_model*> load_reader(mica_context* context, const mica_reader* given, const mica_load_options* how) {
   MICA_CHECK(context && given, kUsage, "a context and a reader are needed");
   MICA_TRY(mica_reader reader, read_struct(given));
   MICA_CHECK(reader.read, kUsage, "a reader needs its function");
-  MICA_TRY(const LoadOptions load, options_of(options));
-  return finish(context, load_model_from_reader(context->core, {read_piece, &reader, reader.bytes}, load));
+  MICA_TRY(const mica_load_options options, read_struct(how));
+  return finish(context,
+                load_model_from_reader(context->core, {read_piece, &reader, reader.bytes}, options_of(options)),
+                options);
 }
 
 mica_error* hand_over(Result<mica_model*> made, mica_model** model) {

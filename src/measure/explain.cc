@@ -22,6 +22,7 @@ Result<std::vector<StageChoice>> explain(Session& session) {
     choice.choice = std::string(text, explanation.length);
     choice.can_force = explanation.can_force;
     choice.is_forced = explanation.is_forced;
+    choice.is_tuned = explanation.is_tuned;
     choices.push_back(std::move(choice));
   }
   return choices;

@@ -12,6 +12,7 @@ struct StageChoice {
   std::string choice;      // the kernels' own words
   bool can_force = false;  // the forced algorithm, if one is, could do this,
   bool is_forced = false;  // and does it
+  bool is_tuned = false;   // a measured choice (step/tuning.h), not a predicted one
 };
 
 // Of the segment of the main function that was bound last: of all stages, where no shape depends on data. Binds, but

@@ -57,7 +57,8 @@ struct BindContext {
   int workers = 1;             // threads that may take tasks of a step
   bool exact = false;
   bool low_memory = false;
-  bool reference_only = false;  // no hooks: what `compare` holds kernels against
+  const Tuning* tuning = nullptr;  // measured choices; null: none
+  bool reference_only = false;     // no hooks: what `compare` holds kernels against
   bool views = true, in_place = true, compose = true, row_means = true;
   RowChainMode row_chains = RowChainMode::kChoose;
   // The hook of an operator; operators handed to a Context come before built-in ones.

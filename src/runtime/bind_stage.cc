@@ -93,6 +93,7 @@ void SegmentBinder::describe_stage(const Stage& stage, StageScope& scope) const 
   scope.machine = context_.machine;
   scope.exact = context_.exact;
   scope.low_memory = context_.low_memory;
+  scope.tuning = context_.tuning;
 }
 
 Result<bool> SegmentBinder::try_hook(const Stage& stage, uint32_t s, StageScope& scope) {

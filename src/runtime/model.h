@@ -44,6 +44,9 @@ class Model final : public PackCache {
   bool has_form(uint32_t index, const PackKey& key) const;
   size_t plain_bytes(uint32_t index) const;
   size_t packed_bytes() const { return packed_bytes_; }
+  // Measured choices for this machine. Set before the model is shared.
+  const Tuning& tuning() const { return tuning_; }
+  void set_tuning(Tuning tuning) { tuning_ = std::move(tuning); }
   // What runs read: the forms that were made, and the constants that none was made of.
   size_t weight_bytes() const;
 
@@ -60,6 +63,7 @@ class Model final : public PackCache {
   Result<const void*> keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes);
   Context& context_;
   Plan plan_;
+  Tuning tuning_;
   Keep keep_;
   int references_ = 1;
   mutable pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

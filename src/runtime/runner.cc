@@ -182,6 +182,7 @@ BindContext Runner::bind_context() {
   context.workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
   context.exact = options_.exact;
   context.low_memory = options_.low_memory;
+  context.tuning = tuning_ ? tuning_ : &model_.tuning();
   context.reference_only = options_.reference_only;
   context.views = options_.views;
   context.in_place = options_.in_place;

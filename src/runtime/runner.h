@@ -53,6 +53,8 @@ class Runner final : PackCache {
     stage_user_ = user;
     stage_values_ = values && fn;
   }
+  // Measured choices in place of the model's; before anything is bound. They outlive the runner.
+  void set_tuning(const Tuning* tuning) { tuning_ = tuning; }
   // Counts memory that somebody else holds for the session's runs. Errors: kMemoryCap.
   Status charge(size_t more);
   void begin_run() { text_.reset(); }
@@ -97,6 +99,7 @@ class Runner final : PackCache {
 
   Model& model_;
   RunnerOptions options_;
+  const Tuning* tuning_ = nullptr;
   Vector<Site*> sites_;
   Vector<Frame*> frames_;  // by depth, one per function used there
   Vector<int> frame_depths_;

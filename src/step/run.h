@@ -11,7 +11,7 @@
 #pragma once
 #include <string_view>
 
-#include "device/cpu/machine.h"
+#include "step/tuning.h"
 #include "types/epilogue.h"
 #include "types/op.h"
 #include "types/packing.h"
@@ -82,9 +82,10 @@ class BindScope {
   Epilogue epilogue;      // what the stage wants done on output 0 ...
   int epilogue_done = 0;  // ... and how many of those the hook's steps do: the rest follows as separate steps
   const Machine* machine = nullptr;
-  bool exact = false;             // choose algorithms by shape alone
-  bool low_memory = false;        // no second, larger form of weights
-  const RowBand* band = nullptr;  // only for hooks with RunDef::rows
+  bool exact = false;              // choose algorithms by shape alone
+  bool low_memory = false;         // no second, larger form of weights
+  const Tuning* tuning = nullptr;  // measured choices, which come before predicted ones; not when `exact`
+  const RowBand* band = nullptr;   // only for hooks with RunDef::rows
   // An operand in which the hook may put the mean of each line of output 0 along its last axis, the post-operations
   // included: one number for each channel, channels last, dense. -1: nobody asks. A hook that does says so.
   int row_means = -1;

@@ -43,8 +43,8 @@ Result<Model*> load_source(mica_context* context, const Source& source, const Co
                        {keep, [](void* owner) { delete static_cast<Keep*>(owner); }});
 }
 
-Result<Model*> load_any(mica_context* context, const std::string& path, const ConvertOptions& options,
-                        ConvertReport* report) {
+Result<Model*> compiled_or_not(mica_context* context, const std::string& path, const ConvertOptions& options,
+                               ConvertReport* report) {
   MICA_TRY(MappedFile file, MappedFile::open(path));
   if (!looks_like_plan(file.bytes()))
     return load_source(context, Source{.path = path, .bytes = {}, .folder = {}}, options, report);
@@ -52,17 +52,22 @@ Result<Model*> load_any(mica_context* context, const std::string& path, const Co
   return load_model(context->core, std::move(file), {.name = path});
 }
 
-mica_error* load_plan_bytes(mica_context* context, const ModelBytes& bytes, const ConvertOptions& options,
-                            mica_model** model) {
-  if (Status status = check_none(options, bytes.name); !status.ok()) return give(status.take_error());
-  mica_load_options load_options = MICA_INIT(mica_load_options);
-  load_options.name = bytes.name.c_str();
-  load_options.copy = 1;
-  return mica_model_load_memory(context, bytes.data, bytes.size, &load_options, model);
+Result<Model*> load_bytes(mica_context* context, const ModelBytes& bytes, const ConvertOptions& options,
+                          ConvertReport* report) {
+  const std::span<const std::byte> span(static_cast<const std::byte*>(bytes.data), bytes.size);
+  if (!looks_like_plan(span)) return load_source(context, {bytes.name, span, bytes.folder}, options, report);
+  MICA_TRY_STATUS(check_none(options, bytes.name));
+  return load_model_from_memory(context->core, span, true, {.name = bytes.name});
 }
 
-mica_error* give_model(mica_context* context, Result<Model*> core, mica_model** model) {
+// `path`: where the model is from, or "".
+mica_error* give_model(mica_context* context, Result<Model*> core, const LoadOptions& options, const std::string& path,
+                       mica_model** model) {
   if (!core.ok()) return give(core.take_error());
+  if (Status s = take_tuning(*context, options.tuning ? options.tuning->c_str() : nullptr, path, **core); !s.ok()) {
+    (*core)->drop();
+    return give(s.take_error());
+  }
   auto made = make_model(context, *core);
   if (!made.ok()) return give(made.take_error());
   *model = *made;
@@ -83,19 +88,17 @@ Status write(mica_context* context, const std::string& path, const std::string& 
 
 }  // namespace
 
-mica_error* load(mica_context* context, const std::string& path, const ConvertOptions& options, mica_model** model,
+mica_error* load(mica_context* context, const std::string& path, const LoadOptions& options, mica_model** model,
                  ConvertReport* report) {
   if (!context || !model) return give(error(Code::kUsage, "a context and a place for the model are needed"));
-  return give_model(context, load_any(context, path, options, report), model);
+  return give_model(context, compiled_or_not(context, path, options, report), options, path, model);
 }
 
-mica_error* load_memory(mica_context* context, const ModelBytes& bytes, const ConvertOptions& options,
-                        mica_model** model, ConvertReport* report) {
+mica_error* load_memory(mica_context* context, const ModelBytes& bytes, const LoadOptions& options, mica_model** model,
+                        ConvertReport* report) {
   if (!context || !model || !bytes.data)
     return give(error(Code::kUsage, "a context, the bytes and a place for the model are needed"));
-  const std::span<const std::byte> span(static_cast<const std::byte*>(bytes.data), bytes.size);
-  if (looks_like_plan(span)) return load_plan_bytes(context, bytes, options, model);
-  return give_model(context, load_source(context, {bytes.name, span, bytes.folder}, options, report), model);
+  return give_model(context, load_bytes(context, bytes, options, report), options, {}, model);
 }
 
 mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out,

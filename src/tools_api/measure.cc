@@ -46,7 +46,7 @@ Status run_explain(mica_session* session, std::vector<StageChoice>& choices) {
   MICA_TRY(const auto found, mica::explain(*session->core));
   choices.clear();
   for (const mica::StageChoice& c : found)
-    choices.push_back({c.name, c.op, c.kernel, c.choice, c.can_force, c.is_forced});
+    choices.push_back({c.name, c.op, c.kernel, c.choice, c.can_force, c.is_forced, c.is_tuned});
   return {};
 }
 

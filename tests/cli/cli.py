@@ -158,6 +158,41 @@ def measure(place):
     expect(not same["different"] and same["stages_compared"] > 2 and "first" not in same, "equal models")
 
 
+def tune(place):
+    """Measured choices beside the model: written, taken, told of, left alone when they are not for here."""
+    out, file = place / "tuned.mica", place / "tuned.mica.tune"
+    mica("convert", DIGITS, "-o", out, "--no-check")
+
+    def measured(*words, code=0):
+        done = mica("bench", out, "--explain", *words, code=code)
+        return done.stdout.count("Measured: `mica tune`"), done.stderr
+
+    done = mica("tune", out, "--seconds", "0.1", "--format", "json")
+    report = json.loads(done.stdout)
+    expect(file.name in done.stderr and report["file"] == str(file), "where the choices are")
+    expect(report["turns"] >= 5 and sum(p["stages"] for p in report["problems"]) == 3, "three convolutions")
+    expect(all(c["ms"] > 0 for p in report["problems"] if len(p["candidates"]) > 1 for c in p["candidates"]), "times")
+    changed = [p for p in report["problems"] if p["best"] != p["predicted"]] if report["kept"] else []
+    expect(measured()[0] == sum(p["stages"] for p in changed), "what was measured is taken")
+    expect([p.name for p in place.glob("tuned.mica*")] == [out.name, file.name], "no temporary file stays")
+    # A choice of our own: the first convolution by rows gathered from the input, which every convolution can do.
+    lines = [line for line in file.read_text().splitlines() if not line.startswith(("conv ", "end "))]
+    problem, before = report["problems"][0]["problem"], mica("run", out, SEVEN).stdout
+    file.write_text("\n".join([*lines, f"conv {problem} implicit  # ours", "end 1", ""]))
+    expect(measured()[0] == report["problems"][0]["stages"], "a choice in the file is taken")
+    expect(mica("run", out, SEVEN).stdout.split()[0] == before.split()[0] == "7", "and gives the same answer")
+    expect(measured("--tuning", "none")[0] == measured("--exact")[0] == measured("--force", "implicit")[0] == 0, "not")
+    expect(measured("--tuning", file)[0] > 0, "a file by its name")
+    file.write_text(file.read_text().replace("processor ", "processor another "))
+    expect(measured() == (0, ""), "choices of another processor")
+    file.write_text("mica tuning 1\nconv\n")
+    found, said = measured()
+    expect(found == 0 and "warning: " in said and "left alone" in said, "a damaged file beside the model")
+    expect("MICA2010" in measured("--tuning", file, code=3)[1], "a damaged file that is asked for")
+    measured("--tuning", place / "none.tune", code=3)
+    mica("tune", out, "--out", place / "no such folder" / "x", code=3)
+
+
 def halves(place):
     """Weights in half precision: half the file, and answers of the rounded weights."""
     whole, half = place / "whole.mica", place / "half.mica"
@@ -230,7 +265,7 @@ def custom(place):
 
 with tempfile.TemporaryDirectory() as folder:
     place = Path(folder)
-    for test in (usage, run, convert, measure, halves, planted, inspect, custom):
+    for test in (usage, run, convert, measure, tune, halves, planted, inspect, custom):
         test(place)
     tables()
 print("".join(f"{line}\n" for line in failures) + f"{count - len(failures)} passed, {len(failures)} failed")

@@ -166,3 +166,18 @@ def test_memory_cap_and_deadline(digits_path):
     assert code_of(model.run, {"image": pictures}, deadline=1e-6) == 4003
     assert code_of(mica.load(digits_path, deadline=1e-6), pictures) == 4003
     assert model(pictures)["probabilities"].shape == (4096, 10)
+
+
+def test_measured_choices(digits_path, held_back, tmp_path):
+    """A file beside the model or of the caller's is read; damage is the caller's error, and none beside it."""
+    path = tmp_path / "digits.mica"
+    mica.convert(digits_path, path)
+    want = mica.load(path)(image=held_back[0][:1])
+    damaged = tmp_path / "digits.mica.tune"
+    damaged.write_text("no choices")
+    assert np.array_equal(mica.load(path)(image=held_back[0][:1]), want)
+    assert np.array_equal(mica.load(path, tuning="")(image=held_back[0][:1]), want)
+    for source in (path, path.read_bytes()):
+        with pytest.raises(mica.Error) as failed:
+            mica.load(source, tuning=damaged)
+        assert failed.value.code == 2010

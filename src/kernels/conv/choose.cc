@@ -232,6 +232,13 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   return c;
 }
 
+size_t print_key(const ConvProblem& p, char* out, size_t size) {
+  return format_to(out, size, "{}x{}x{}x{}x{}:{}x{}x{}x{}:k{}x{}x{}:s{}x{}x{}:d{}x{}x{}:p{}x{}x{}:g{}", p.images,
+                   p.in[0], p.in[1], p.in[2], p.in_channels, p.out[0], p.out[1], p.out[2], p.out_channels, p.kernel[0],
+                   p.kernel[1], p.kernel[2], p.stride[0], p.stride[1], p.stride[2], p.dilation[0], p.dilation[1],
+                   p.dilation[2], p.pad[0], p.pad[1], p.pad[2], p.groups);
+}
+
 size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) {
   return format_to(out, size,
                    "{} {}x{}x{}x{} -> {}x{}x{} kernel={}x{}x{} groups={} {}tile={} tiles={} segments={}x{} block={} "

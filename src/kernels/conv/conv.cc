@@ -32,11 +32,16 @@ constexpr uint32_t kWinogradSet = 7u << static_cast<int>(ConvAlgorithm::kWinogra
 
 std::string_view name_of(ConvAlgorithm algorithm) { return kNames[static_cast<int>(algorithm)]; }
 
+ConvAlgorithm conv_algorithm(std::string_view name) {
+  for (size_t i = 1; i < std::size(kNames); ++i)
+    if (name == kNames[i]) return static_cast<ConvAlgorithm>(i);
+  return ConvAlgorithm::kAuto;
+}
+
 ConvForce conv_force(std::string_view name) {
   if (name == "winograd") return {kWinogradSet};
-  for (uint32_t i = 1; i < std::size(kNames); ++i)
-    if (name == kNames[i]) return {1u << i};
-  return {};
+  const ConvAlgorithm algorithm = conv_algorithm(name);
+  return {algorithm == ConvAlgorithm::kAuto ? 0 : 1u << static_cast<int>(algorithm)};
 }
 
 ConvView dense_view(const int64_t (&extent)[3], int64_t pixel) {

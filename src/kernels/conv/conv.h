@@ -69,9 +69,14 @@ struct ConvForce {
 };
 ConvForce conv_force(std::string_view name);
 
+// The algorithm of this name; kAuto when there is none.
+ConvAlgorithm conv_algorithm(std::string_view name);
+
 struct ConvPolicy {
   ConvForce force;
   bool low_memory = false;  // no algorithm whose weights take more room than the plain ones
+  // Measured to be the fastest: taken when it fits and is one that could be taken unasked, unless something is forced.
+  ConvAlgorithm tuned = ConvAlgorithm::kAuto;
 };
 
 struct ConvChoice {
@@ -133,6 +138,11 @@ ConvChoice choose_conv(const ConvProblem& problem, ConvAlgorithm algorithm, Isa 
 
 // "implicit 56x56x64 -> 56x56x64 k=3x3 ... tasks=8 scratch=32256"; returns the length, writes at most size.
 size_t print(const ConvProblem& problem, const ConvChoice& choice, char* out, size_t size);
+
+// What a measured choice is kept by: the sizes, as one word, "1x1x56x56x64:1x56x56x64:k1x3x3:s1x1x1:d1x1x1:p0x1x1:g1".
+// Strides have no part in it: where they stand against an algorithm, it does not fit. As print otherwise.
+inline constexpr size_t kConvKeySize = 256;  // holds every problem whose numbers have at most nine digits
+size_t print_key(const ConvProblem& problem, char* out, size_t size);
 
 struct WinogradWeights;  // kernels/conv/winograd.h
 using WinogradWeightsFn = void (*)(const WinogradWeights& weights);

@@ -423,6 +423,48 @@ TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {
 
 // The most accurate of what is fast enough: 8 points under 3 taps only when asked for, under 7 taps of one axis
 // unasked.
+TEST(ConvChoice, AMeasuredAlgorithmIsTakenWhereItMayBe) {
+  ConvCase cases[] = {make(20, 32, 32, 3, 1, 1, 1), make(20, 32, 32, 1, 1, 1, 0), make(20, 32, 32, 3, 2, 32, 1),
+                      make(20, 256, 256, 3, 1, 1, 1)};
+  for (ConvCase& c : cases) {
+    c.finish();
+    const ConvAlgorithm predicted = choose_conv_algorithm(c.p, Isa::kAvx512, {});
+    for (const ConvCandidate& one : conv_candidates(c.p, Isa::kAvx512, {}).list) {
+      const bool may = is_unasked(one, {});
+      EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, {.tuned = one.algorithm}),
+                may ? one.algorithm : predicted);
+      EXPECT_TRUE(!may || (one.fits && one.error <= kMostConvError));
+      const ConvPolicy forced{conv_force("implicit"), false, one.algorithm};
+      EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, forced), ConvAlgorithm::kImplicit);
+      const ConvPolicy low{.low_memory = true, .tuned = one.algorithm};
+      EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kAvx512, {}, low)));
+    }
+  }
+  EXPECT_EQ(conv_algorithm("winograd6"), ConvAlgorithm::kWinograd6);
+  EXPECT_EQ(conv_algorithm("winograd"), ConvAlgorithm::kAuto);
+  EXPECT_EQ(conv_algorithm("auto"), ConvAlgorithm::kAuto);
+  EXPECT_EQ(conv_algorithm(""), ConvAlgorithm::kAuto);
+}
+
+TEST(ConvChoice, KeysNameTheSizes) {
+  const auto key = [](const ConvProblem& p) {
+    char text[kConvKeySize];
+    return std::string(text, print_key(p, text, sizeof text));
+  };
+  ConvProblem p{.images = 2, .groups = 4, .in_channels = 8, .out_channels = 12, .in = {1, 9, 7}, .out = {1, 5, 3}};
+  p.kernel[2] = 3, p.stride[1] = 2, p.pad[2] = -1;
+  EXPECT_EQ(key(p), "2x1x9x7x8:1x5x3x12:k1x1x3:s1x2x1:d1x1x1:p0x0x-1:g4");
+  ConvProblem other = p;
+  other.in_view = dense_view(p.in, 64);
+  EXPECT_EQ(key(other), key(p));
+  other.dilation[1] = 2;
+  EXPECT_NE(key(other), key(p));
+  int64_t* const numbers[] = {&p.images, &p.groups, &p.in_channels, &p.out_channels};
+  for (int64_t* number : numbers) *number = 999999999;
+  for (int a = 0; a < 3; ++a) p.in[a] = p.out[a] = p.kernel[a] = p.stride[a] = p.dilation[a] = p.pad[a] = 999999999;
+  EXPECT_LT(key(p).size(), kConvKeySize - 1);
+}
+
 TEST(ConvChoice, LargeErrorsAreTakenWhenAskedFor) {
   ConvCase square = make(56, 32, 32, 3, 1, 1, 1);
   square.finish();

@@ -149,6 +149,10 @@ bool beats(const ConvCandidate& c, const ConvCandidate& other) {
 
 }  // namespace
 
+bool is_unasked(const ConvCandidate& c, const ConvPolicy& policy) {
+  return c.allowed && c.modest && !(is_winograd(c.algorithm) && policy.low_memory);
+}
+
 int cost_tile_rows(Isa isa) { return lanes_of(isa).rows; }
 
 double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k) {
@@ -192,6 +196,9 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
 
 ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLimits& limits, const ConvPolicy& policy) {
   const ConvCandidates all = conv_candidates(p, isa, limits);
+  if (!policy.force.set)
+    for (const ConvCandidate& c : all.list)
+      if (c.algorithm == policy.tuned && is_unasked(c, policy)) return c.algorithm;
   const ConvCandidate* best = nullptr;
   for (const ConvCandidate& c : all.list) {
     const bool winograd = is_winograd(c.algorithm);

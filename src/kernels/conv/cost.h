@@ -36,6 +36,9 @@ struct ConvCandidates {
 };
 ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLimits& limits);
 
+// Whether it may be taken without being forced.
+bool is_unasked(const ConvCandidate& candidate, const ConvPolicy& policy);
+
 // Rows of a register tile of a set's product, also of sets that this build has not: choices for them must not depend on
 // the build.
 int cost_tile_rows(Isa isa);

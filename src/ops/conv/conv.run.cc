@@ -74,9 +74,16 @@ Status take_epilogue(BindScope& scope, conv::ConvStep& step, bool direct_output)
   return {};
 }
 
-// By this machine's costs; where results must not depend on the machine, by those of a fixed one.
+// What was measured for the problem; kAuto when nothing was, or nothing that is known.
+ConvAlgorithm tuned_algorithm(const BindScope& scope, const ConvProblem& p) {
+  if (!scope.tuning || scope.tuning->empty() || scope.exact) return ConvAlgorithm::kAuto;
+  char key[kConvKeySize];
+  return conv_algorithm(scope.tuning->find(conv::kTuningFamily, {key, print_key(p, key, sizeof key)}));
+}
+
+// What was measured, or by this machine's costs; where results must not depend on the machine, by those of a fixed one.
 ConvAlgorithm algorithm_of(const BindScope& scope, const ConvProblem& p) {
-  const ConvPolicy policy{conv_force(scope.machine->force.view()), scope.low_memory};
+  const ConvPolicy policy{conv_force(scope.machine->force.view()), scope.low_memory, tuned_algorithm(scope, p)};
   if (scope.exact) return choose_conv_algorithm(p, Isa::kAvx512, {}, policy);
   return choose_conv_algorithm(p, scope.machine->isa, limits_of(*scope.machine), policy);
 }
@@ -168,6 +175,7 @@ Result<bool> bind(BindScope& scope) {
   step->force = conv_force(scope.machine->force.view());
   MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
+  step->tuned = !step->force.set && tuned_algorithm(scope, p) == algorithm;
   step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
   if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
     step->operands.row_means = scope.row_means;

@@ -18,7 +18,11 @@ struct ConvStep {
   Isa isa;  // what the choice was made for
   GemmLimits limits;
   ConvForce force;
+  bool tuned;  // the algorithm was measured, not predicted
 };
+
+// The first word of a measured choice (step/tuning.h).
+inline constexpr std::string_view kTuningFamily = "conv";
 
 inline void run_step(const void* arguments, void* const* operands, const TaskRange& range) {
   const ConvStep& step = *static_cast<const ConvStep*>(arguments);
@@ -33,10 +37,12 @@ inline void run_step(const void* arguments, void* const* operands, const TaskRan
   step.kernels->run(args, range.begin, range.end, static_cast<float*>(range.scratch));
 }
 
-// What a step's algorithm is and what else there was, for people; and whether Machine::force was heeded.
+// What a step's algorithm is and what else there was, for people; and whether Machine::force or a measured choice was
+// heeded.
 struct Explanation {
   size_t length = 0;  // of what was written
   bool can_force = false, is_forced = false;
+  bool is_tuned = false;
 };
 
 // False when the step, which its kernel tells, is no convolution of this file.
@@ -51,6 +57,7 @@ inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char>
     out.length += format_to(rest.data(), rest.size(), ". ");
     out.length += print(p, step.args.choice, rest.data() + 2, rest.size() - 2);
   }
+  out.is_tuned = step.tuned;
   out.is_forced = step.force.allows(chosen);
   for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
     out.can_force = out.can_force || (c.allowed && step.force.allows(c.algorithm));
