@@ -169,11 +169,33 @@ std::vector<RuleCase> joined_projections() {
   };
 }
 
+// Images cut into patches and put together again.
+std::vector<RuleCase> patches_of_images() {
+  return {
+      {"merge-transposes-around-reshape", "input %x: f32[1,4,6,3] \"x\"\nconstant %c: i64[4] = {9, 2, 2, 2}\n",
+       "%a = transpose(%x) perm=[0,3,2,1]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[0,2,1,3]\n",
+       "%a = reshape(%x, %d)\n%b = transpose(%a) perm=[4,2,0,3,1]\n%y = reshape(%b, %e)\n"
+       "# with constant %d: i64[5] = {2, 2, 3, 2, 3}\n# with constant %e: i64[4] = {9, 2, 2, 2}\n"},
+      {"patches-of-image",
+       "input %x: f32[1,2,4,6] \"x\"\nconstant %w: f32[3,2,1,1] = {1, 2, -3, 4, 0.5, -1}\n"
+       "constant %c: i64[5] = {3, 2, 2, 3, 2}\n",
+       "%i = conv(%x, %w)\n%r = relu(%i)\n%p = reshape(%r, %c)\n%y = transpose(%p) perm=[2,4,1,3,0]\n",
+       "%i = conv(%x, %w)\n%r = relu(%i)\n%t = transpose(%r) perm=[0,2,3,1]\n%p = reshape(%t, %d)\n"
+       "%y = transpose(%p) perm=[1,3,0,2,4]\n# with constant %d: i64[5] = {2, 2, 3, 2, 3}\n"},
+      {"image-of-patches",
+       "input %x: f32[2,2,2,3,3] \"x\"\nconstant %w: f32[2,3,1,1] = {1, 2, -3, 4, 0.5, -1}\n"
+       "constant %c: i64[4] = {1, 3, 4, 6}\n",
+       "%t = transpose(%x) perm=[4,2,0,3,1]\n%i = reshape(%t, %c)\n%y = conv(%i, %w)\n",
+       "%t = transpose(%x) perm=[2,0,3,1,4]\n%p = reshape(%t, %d)\n%i = transpose(%p) perm=[0,3,1,2]\n"
+       "%y = conv(%i, %w)\n# with constant %d: i64[4] = {1, 4, 6, 3}\n"},
+  };
+}
+
 }  // namespace
 
 std::vector<RuleCase> attention_cases() {
   std::vector<RuleCase> cases = attention_of_heads();
-  for (auto more : {attention_of_other_batches, attention_of_rows, joined_projections})
+  for (auto more : {attention_of_other_batches, attention_of_rows, joined_projections, patches_of_images})
     for (RuleCase& c : more()) cases.push_back(std::move(c));
   return cases;
 }

@@ -193,6 +193,24 @@ TEST(Rules, NearMissesOfHeads) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfPatches) {
+  const std::string five = "constant %c: i64[5] = {3, 2, 2, 3, 2}\n";
+  const std::string w = "constant %w: f32[3,2,1,1] = {1, 2, -3, 4, 0.5, -1}\n";
+  const Miss misses[] = {
+      {"merge-transposes-around-reshape", "input %x: f32[2,3] \"x\"\nconstant %c: i64[2] = {2, 3}\n",
+       "%a = transpose(%x) perm=[1,0]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[1,0]\n"},
+      {"merge-transposes-around-reshape", "input %x: f32[n,3] \"x\"\nconstant %c: i64[3] = {3, 1, -1}\n",
+       "%a = transpose(%x) perm=[1,0]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[2,0,1]\n"},
+      {"patches-of-image", "input %x: f32[1,3,4,6] \"x\"\n" + five,
+       "%p = reshape(%x, %c)\n%y = transpose(%p) perm=[2,4,1,3,0]\n"},
+      {"patches-of-image", "input %x: f32[1,2,4,6] \"x\"\n" + w + five,
+       "%i = conv(%x, %w)\n%p = reshape(%i, %c)\n%y = transpose(%p) perm=[2,4,0,1,3]\n"},
+      {"image-of-patches", "input %x: f32[2,2,2,1,2] \"x\"\nconstant %c: i64[4] = {1, 2, 4, 2}\n" + w,
+       "%t = transpose(%x) perm=[1,2,0,4,3]\n%i = reshape(%t, %c)\n%y = conv(%i, %w)\n"},
+  };
+  expect_left_alone(misses);
+}
+
 // A value that somebody looks at stays.
 TEST(Rules, KeptValuesStay) {
   Graph graph =
