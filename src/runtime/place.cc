@@ -303,8 +303,10 @@ class Placer {
 
   bool try_in_place(const Stage& stage, uint32_t s, uint32_t v) {
     if (!stage.op->in_place) return false;
+    // What moves elements reads its other operands, indices say, while it writes.
+    const uint32_t candidates = stage.op->dim_rule == DimRule::kMove ? 1 : 2;
     const TensorView want = ordered_view(v);
-    for (uint32_t i = 0; i < 2 && i < stage.inputs.size(); ++i) {
+    for (uint32_t i = 0; i < candidates && i < stage.inputs.size(); ++i) {
       const uint32_t u = stage.inputs[i];
       if (u == kNoIndex || at(u).kind != Kind::kBlock || at(u).offset != 0 || producer_[u] == kNoIndex) continue;
       const Block& block = out_.blocks[static_cast<size_t>(at(u).block)];

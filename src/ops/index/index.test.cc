@@ -86,6 +86,95 @@ TEST(Scatter, Reductions) {
          .expect = {{.numbers = {0, 1, 9, 8, 4, 5, 7, 6}}}});
   check_error({.op = "scatter_nd", .inputs = {iota({4}), at({1, 1}, {4}), iota({1})}}, Code::kBadValue);
 }
+TEST(Scatter, ReducingKernels) {
+  for (const char* reduction : {"add", "mul", "min", "max"})
+    for (DType dtype : {DType::kF32, DType::kI32, DType::kI64}) {
+      const Spec data = uniform({3, 4, 5}, -9, 9, 1, dtype);
+      check({.op = "scatter_elements",
+             .attributes = {{"axis", 1}, {"reduction", reduction}},
+             .inputs = {data, uniform({3, 7, 5}, -4, 3, 2, DType::kI64), uniform({3, 7, 5}, -9, 9, 3, dtype)},
+             .units = 0,
+             .expect_kernel = "scatter_elements"});
+      check({.op = "scatter_nd",
+             .attributes = {{"reduction", reduction}},
+             .inputs = {data, list({9, 2}, {0, 1, 2, -1, 0, 1, -1, 3, 1, 1, 2, 3, 0, 0, -3, 1, 1, -4}, DType::kI32),
+                        uniform({9, 5}, -9, 9, 3, dtype)},
+             .units = 0,
+             .expect_kernel = "scatter_nd"});
+    }
+  check({.op = "scatter_nd",
+         .attributes = {{"reduction", "min"}},
+         .inputs = {list({3}, {1, NAN, 4}), at({4, 1}, {0, 1, 2, 2}), list({4}, {NAN, 1, 2, 3})},
+         .expect = {{.numbers = {NAN, NAN, 2}}},
+         .expect_kernel = "scatter_nd"});
+}
+TEST(Scatter, Tuples) {
+  for (DType dtype : {DType::kU8, DType::kF16, DType::kF32, DType::kF64, DType::kC128})
+    for (DType index : {DType::kI32, DType::kI64})
+      for (int64_t tuple : {0, 1, 2, 3}) {  // 300 places: more than are looked up at a time, many of them twice
+        const std::vector<int64_t> dims{3, 3, 3};
+        std::vector<int64_t> updates{100, 3};
+        updates.insert(updates.end(), dims.begin() + tuple, dims.end());
+        check({.op = "scatter_nd",
+               .inputs = {uniform(dims, -9, 9, 1, dtype), uniform({100, 3, tuple}, -3, 2, 2, index),
+                          uniform(updates, -9, 9, 3, dtype)},
+               .expect_kernel = "scatter_nd"});
+      }
+  // Slices of two tasks and a bit; the later of two wins in each.
+  check({.op = "scatter_nd",
+         .inputs = {iota({3, 9001}), at({3, 1}, {1, -1, 1}), uniform({3, 9001})},
+         .expect_kernel = "scatter_nd"});
+  for (bool known : {false, true}) {
+    const Spec none = at({0, 2}, {});
+    check({.op = "scatter_nd",
+           .inputs = {iota({4, 3, 2}), known ? constant(none) : none, iota({0, 2})},
+           .expect_kernel = "scatter_data"});
+    check({.op = "scatter_nd", .inputs = {iota({4, 0}), at({2, 1}, {1, 3}), iota({2, 0})}});
+    // Bad ones first, last and beyond the first block, constant or not.
+    for (double bad : {4., -5., 9e18}) {
+      std::vector<double> places(300, 1);
+      for (size_t n : {size_t{0}, size_t{299}}) {
+        places[n] = bad;
+        const Spec spec = at({300, 1}, places);
+        check_error({.op = "scatter_nd", .inputs = {iota({4, 2}), known ? constant(spec) : spec, iota({300, 2})}},
+                    Code::kBadValue);
+        places[n] = 1;
+      }
+    }
+  }
+}
+// The tuples of a box of data: begin + step · i along each of the leading axes.
+Spec box(const std::vector<int64_t>& dims, const std::vector<int64_t>& begin, const std::vector<int64_t>& step) {
+  std::vector<double> values;
+  std::vector<int64_t> shape = dims;
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  for (int64_t n = 0; n < count; ++n) {
+    int64_t rest = n;
+    std::vector<double> tuple(dims.size());
+    for (size_t i = dims.size(); i-- > 0; rest /= dims[i])
+      tuple[i] = static_cast<double>(begin[i] + rest % dims[i] * step[i]);
+    values.insert(values.end(), tuple.begin(), tuple.end());
+  }
+  shape.push_back(static_cast<int64_t>(dims.size()));
+  return constant(at(std::move(shape), values));
+}
+TEST(Scatter, Boxes) {
+  const Spec data = iota({2, 5, 6, 3});
+  const auto one = [&](Spec indices, std::vector<int64_t> updates, const char* kernel) {
+    check({.op = "scatter_nd",
+           .inputs = {data, std::move(indices), uniform(std::move(updates))},
+           .expect_kernel = kernel});
+  };
+  one(box({2, 4, 6, 3}, {0, 1, 0, 0}, {1, 1, 1, 1}), {2, 4, 6, 3}, "copy_");
+  one(box({2, 3}, {0, 0}, {1, 2}), {2, 3, 6, 3}, "copy_");
+  one(box({1, 2, 3}, {1, -3, -5}, {1, 2, 1}), {1, 2, 3, 3}, "copy_");
+  one(box({1}, {-1}, {1}), {1, 5, 6, 3}, "copy_");
+  one(box({2, 5}, {1, 4}, {-1, -1}), {2, 5, 6, 3}, "scatter_nd");                      // backwards
+  one(constant(at({2, 2}, {1, 1, 1, 1})), {2, 6, 3}, "scatter_nd");                    // twice the same
+  one(constant(at({3, 2}, {0, 0, 0, 1, 0, 3})), {3, 6, 3}, "scatter_nd");              // not even
+  one(constant(at({2, 2, 2}, {0, 0, 0, 1, 0, 1, 0, 2})), {2, 2, 6, 3}, "scatter_nd");  // even, but meeting
+}
 TEST(NonZero, Places) {
   check({.op = "non_zero",
          .inputs = {list({2, 2}, {1, 0, NAN, -0.0})},

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "ops/index/axis.h"
 
@@ -33,6 +34,42 @@ inline Status check_reduction(Reduction reduction, DType dtype) {
   MICA_CHECK(reduction == Reduction::kNone || (number && !is_sub_byte(dtype)), kBadType, "a reducing scatter of {}",
              name_of(dtype));
   return {};
+}
+
+// Whether slices of the updates, one for each index tuple, are what the data holds at such places. Errors: kBadRank,
+// kBadShape.
+inline Status check_nd_shapes(const TensorView& data, const TensorView& indices, const TensorView& updates) {
+  MICA_CHECK(data.rank >= 1 && indices.rank >= 1, kBadRank, "data has rank {}, indices {}; both need 1 or more",
+             data.rank, indices.rank);
+  const int64_t tuple = indices.dim(indices.rank - 1);
+  MICA_CHECK(tuple >= 0 && tuple <= data.rank, kBadShape, "index tuples of {} for rank {}", tuple, data.rank);
+  const int outer = indices.rank - 1, inner = data.rank - static_cast<int>(tuple);
+  MICA_CHECK(updates.rank == outer + inner, kBadShape, "updates have rank {}, expected {}", updates.rank,
+             outer + inner);
+  for (int i = 0; i < updates.rank; ++i) {
+    const int64_t want = i < outer ? indices.dim(i) : data.dim(static_cast<int>(tuple) + i - outer);
+    MICA_CHECK(updates.dim(i) == want, kBadShape, "dimension {} of the updates is {}, expected {}", i, updates.dim(i),
+               want);
+  }
+  return {};
+}
+
+// a (reduction) b as `scatter_one` has it, for f32 and integers. Doubles hold a product or sum of two floats well
+// enough that rounding twice is rounding once.
+template <Reduction reduction, class T>
+inline T reduced(T a, T b) {
+  if constexpr (reduction == Reduction::kNone) {
+    return b;
+  } else if constexpr (reduction == Reduction::kMin) {
+    return a != a || a < b ? a : b;  // NaN, else the lesser
+  } else if constexpr (reduction == Reduction::kMax) {
+    return a != a || a > b ? a : b;
+  } else if constexpr (std::is_integral_v<T>) {  // sums and products wrap
+    const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
+    return static_cast<T>(reduction == Reduction::kAdd ? ua + ub : ua * ub);
+  } else {
+    return reduction == Reduction::kAdd ? a + b : a * b;
+  }
 }
 
 // to = to (reduction) from; one element of whole bytes. NaN wins over numbers in min and max.

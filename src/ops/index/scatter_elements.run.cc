@@ -7,7 +7,7 @@ namespace mica {
 namespace {
 
 // Later updates win where two meet, so that one task has all of a group of lines that lie beside each other.
-template <class T>
+template <class T, Reduction reduction = Reduction::kNone>
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const ElementsStep*>(arguments);
   const int64_t from = step.places * step.behind, to = step.size * step.behind;
@@ -20,23 +20,43 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
       for (int64_t k = 0; k < step.places; ++k)
         for (int64_t i = 0; i < step.behind; ++i) {
           const auto index = static_cast<int64_t>(indices[k * step.behind + i]);
-          out[(index < 0 ? index + step.size : index) * step.behind + i] = updates[k * step.behind + i];
+          T& place = out[(index < 0 ? index + step.size : index) * step.behind + i];
+          place = reduced<reduction>(place, updates[k * step.behind + i]);
         }
     });
   }
 }
 
+template <Reduction reduction>
+KernelFn reducing(DType dtype) {
+  return dtype == DType::kF32   ? run<float, reduction>
+         : dtype == DType::kI32 ? run<int32_t, reduction>
+         : dtype == DType::kI64 ? run<int64_t, reduction>
+                                : nullptr;
+}
+
+// Null: the reference's.
+KernelFn kernel_of(Reduction reduction, DType dtype) {
+  switch (reduction) {
+    case Reduction::kAdd: return reducing<Reduction::kAdd>(dtype);
+    case Reduction::kMul: return reducing<Reduction::kMul>(dtype);
+    case Reduction::kMin: return reducing<Reduction::kMin>(dtype);
+    case Reduction::kMax: return reducing<Reduction::kMax>(dtype);
+    case Reduction::kNone: break;
+  }
+  return by_bytes(element_bytes(dtype), []<class T>() -> KernelFn { return &run<T>; });
+}
+
 Result<bool> bind(BindScope& scope) {
   const auto& attributes = scope.attributes<Scatter>();
   const TensorView &data = scope.input(0).view, &indices = scope.input(1).view, &updates = scope.input(2).view;
-  if (attributes.reduction != Reduction::kNone) return false;
   MICA_TRY(ElementsStep * step, scope.arguments<ElementsStep>());
   MICA_TRY(const bool fits, elements_step(scope, attributes.axis, *step));
   if (!fits || !updates.contiguous() || !scope.output(0).view.contiguous() || updates.rank != indices.rank)
     return false;
   for (int i = 0; i < indices.rank; ++i)
     if (updates.dim(i) != indices.dim(i)) return false;
-  const auto kernel = by_bytes(element_bytes(data.dtype), []<class T>() { return &run<T>; });
+  const KernelFn kernel = kernel_of(attributes.reduction, data.dtype);
   if (!kernel) return false;
   MICA_TRY_STATUS(scope.add({.kernel = kernel,
                              .arguments = step,

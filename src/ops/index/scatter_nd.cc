@@ -22,27 +22,11 @@ void scatter_slice(Reduction reduction, const TensorView& from, const TensorView
   while (next_index(at, from.shape()));
 }
 
-Status check_shapes(const TensorView& data, const TensorView& indices, const TensorView& updates) {
-  MICA_CHECK(data.rank >= 1 && indices.rank >= 1, kBadRank, "data has rank {}, indices {}; both need 1 or more",
-             data.rank, indices.rank);
-  const int64_t tuple = indices.dim(indices.rank - 1);
-  MICA_CHECK(tuple >= 0 && tuple <= data.rank, kBadShape, "index tuples of {} for rank {}", tuple, data.rank);
-  const int outer = indices.rank - 1, inner = data.rank - static_cast<int>(tuple);
-  MICA_CHECK(updates.rank == outer + inner, kBadShape, "updates have rank {}, expected {}", updates.rank,
-             outer + inner);
-  for (int i = 0; i < updates.rank; ++i) {
-    const int64_t want = i < outer ? indices.dim(i) : data.dim(static_cast<int>(tuple) + i - outer);
-    MICA_CHECK(updates.dim(i) == want, kBadShape, "dimension {} of the updates is {}, expected {}", i, updates.dim(i),
-               want);
-  }
-  return {};
-}
-
 Status reference(RunScope& scope) {
   const TensorView& indices = scope.in(1);
   MICA_TRY(const TensorView data, wide_input(scope, 0));
   MICA_TRY(const TensorView updates, wide_input(scope, 2));
-  MICA_TRY_STATUS(check_shapes(data, indices, updates));
+  MICA_TRY_STATUS(check_nd_shapes(data, indices, updates));
   MICA_TRY_STATUS(scope.allocate_output(0, data.shape()));
   MICA_TRY(const TensorView out, wide_output(scope, 0));
   copy_elements(data, out);
@@ -84,6 +68,7 @@ MICA_OP(scatter_nd) = {.name = "scatter_nd",
                        .attributes = attr_class<ScatterNd>(),
                        .infer = infer,
                        .reference = reference,
-                       .dim_rule = DimRule::kMove};
+                       .dim_rule = DimRule::kMove,
+                       .in_place = true};
 
 }  // namespace mica
