@@ -201,6 +201,39 @@ TEST(TopK, TiesAndNan) {
          .expect = {{}, {.numbers = {1}}}});
   check_error({.op = "top_k", .inputs = {iota({3}), ints({4})}, .outputs = 2}, Code::kBadValue);
 }
+TEST(TopK, Kernels) {
+  for (DType dtype : {DType::kF32, DType::kI32})
+    for (bool largest : {false, true})
+      for (int axis : {0, 1, -1})
+        for (int64_t k : {1, 3, 9})  // of 9 elements, many of them equal
+          check({.op = "top_k",
+                 .attributes = {{"largest", largest}, {"axis", axis}},
+                 .inputs = {uniform({9, 9, 9}, -3, 3, 1, dtype), ints({k})},
+                 .outputs = 2,
+                 .units = 0,
+                 .expect_kernel = "top_k"});
+  for (bool largest : {false, true})
+    for (int64_t k : {2, 40, 300}) {
+      check({.op = "top_k",
+             .attributes = {{"largest", largest}},
+             .inputs = {special({2, 300}), ints({k})},
+             .outputs = 2,
+             .units = 0,
+             .expect_kernel = "top_k"});
+      check({.op = "top_k",
+             .attributes = {{"largest", largest}},
+             .inputs = {uniform({1, 300}, -2, 2, 5, DType::kI32), ints({k})},
+             .outputs = 2,
+             .unwanted_outputs = {0},
+             .expect_kernel = "top_k"});
+    }
+  check({.op = "top_k",
+         .inputs = {list({6}, {-0.0, 0, NAN, -NAN, INFINITY, -INFINITY}), ints({6})},
+         .outputs = 2,
+         .expect = {{}, {.numbers = {2, 3, 4, 0, 1, 5}}},
+         .expect_kernel = "top_k"});
+  check({.op = "top_k", .inputs = {iota({3}), ints({0})}, .outputs = 2});
+}
 TEST(Unique, Orders) {
   check({.op = "unique",
          .attributes = {{"sorted", false}},

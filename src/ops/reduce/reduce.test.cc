@@ -147,6 +147,25 @@ TEST(Cumulate, Directions) {
   check_error({.op = "cumulate", .inputs = {x, constant(scalar(2, DType::kI64))}}, Code::kBadAttribute);
 }
 
+TEST(Cumulate, Kernels) {
+  for (DType dtype : {DType::kF32, DType::kI32, DType::kI64})
+    for (bool product : {false, true})
+      for (bool exclusive : {false, true})
+        for (bool reverse : {false, true})
+          for (int axis : {0, 1, -1})
+            check({.op = "cumulate",
+                   .attributes = {{"product", product}, {"exclusive", exclusive}, {"reverse", reverse}},
+                   .inputs = {uniform({3, 5, 67}, -3, 4, 1, dtype), constant(scalar(axis, DType::kI64))},
+                   .units = 0,
+                   .expect_kernel = "cumulate"});
+  for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{{1}, {9}, {1, 1}, {7, 1}, {1, 300}})
+    check({.op = "cumulate",
+           .inputs = {special(dims), constant(scalar(0, DType::kI32))},
+           .units = 0,
+           .expect_kernel = "cumulate"});
+  check({.op = "cumulate", .inputs = {iota({0, 3}), constant(scalar(1, DType::kI64))}});
+}
+
 class SoftmaxKinds : public testing::TestWithParam<const char*> {};
 TEST_P(SoftmaxKinds, Axes) {
   for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{

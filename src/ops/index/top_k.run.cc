@@ -1,0 +1,87 @@
+#include "ops/index/top_k.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "step/run.h"
+#include "types/operand.h"
+
+namespace mica {
+namespace {
+
+// A dense tensor [before, n, behind], searched along the middle axis: lane by lane.
+struct TopKStep {
+  int64_t lanes, n, behind, k;
+  bool largest;
+  int values, places;  // operands, or -1
+};
+
+// Numbers in the order of elements: NaN above all, both zeros alike.
+uint32_t rank_of(float x) {
+  if (x != x) return UINT32_MAX;
+  const auto bits = std::bit_cast<uint32_t>(x + 0.0F);
+  return bits >> 31 ? ~bits : bits | 1U << 31;
+}
+uint32_t rank_of(int32_t x) { return static_cast<uint32_t>(x) ^ 1U << 31; }
+
+// One key is an element's rank, the best the least, above its index: ties go to the lower one.
+template <class T>
+void run(const void* arguments, void* const* operands, const TaskRange& range) {
+  const auto& step = *static_cast<const TopKStep*>(arguments);
+  auto* keys = static_cast<uint64_t*>(range.scratch);
+  for (int64_t lane = range.begin; lane < range.end; ++lane) {
+    const int64_t outer = lane / step.behind, inner = lane % step.behind;
+    const T* in = static_cast<const T*>(operands[0]) + outer * step.n * step.behind + inner;
+    for (int64_t i = 0; i < step.n; ++i) {
+      const uint32_t rank = rank_of(in[i * step.behind]);
+      keys[i] = static_cast<uint64_t>(step.largest ? ~rank : rank) << 32 | static_cast<uint64_t>(i);
+    }
+    if (step.k < step.n / 8) {
+      std::partial_sort(keys, keys + step.k, keys + step.n);
+    } else {
+      if (step.k < step.n) std::nth_element(keys, keys + step.k, keys + step.n);
+      std::sort(keys, keys + step.k);
+    }
+    const int64_t to = outer * step.k * step.behind + inner;
+    for (int64_t i = 0; i < step.k; ++i) {
+      const auto index = static_cast<int64_t>(keys[i] & UINT32_MAX);
+      if (step.values >= 0) static_cast<T*>(operands[step.values])[to + i * step.behind] = in[index * step.behind];
+      if (step.places >= 0) static_cast<int64_t*>(operands[step.places])[to + i * step.behind] = index;
+    }
+  }
+}
+
+Result<bool> bind(BindScope& scope) {
+  const auto& attributes = scope.attributes<TopK>();
+  const TensorView &in = scope.input(0).view, &count = scope.input(1).view;
+  if ((in.dtype != DType::kF32 && in.dtype != DType::kI32) || in.rank == 0 || !in.contiguous()) return false;
+  if (!scope.input(1).constant || !count.data || count.rank > 1 || count.count() != 1) return false;
+  if (count.dtype != DType::kI64 && count.dtype != DType::kI32) return false;
+  MICA_TRY(const int axis, normalize_axis(attributes.axis, in.rank));
+  MICA_TRY(TopKStep * step, scope.arguments<TopKStep>());
+  *step = {1, in.dim(axis), 1, load_int(count.dtype, count.data), attributes.largest, -1, -1};
+  if (step->k < 1 || step->k > step->n || step->n > INT32_MAX) return false;
+  for (int i = 0; i < in.rank; ++i) {
+    if (i != axis) step->lanes *= in.dim(i);
+    if (i > axis) step->behind *= in.dim(i);
+  }
+  if (step->lanes == 0) return false;
+  for (int o = 0; o < 2; ++o) {
+    if (o >= static_cast<int>(scope.outputs.size()) || !scope.output(o).present) continue;
+    if (!scope.output(o).view.contiguous()) return false;
+    (o == 0 ? step->values : step->places) = static_cast<int>(scope.inputs.size()) + o;
+  }
+  MICA_TRY_STATUS(scope.add({.kernel = in.dtype == DType::kF32 ? run<float> : run<int32_t>,
+                             .arguments = step,
+                             .tasks = step->lanes,
+                             .work = 4 * static_cast<double>(in.count()),
+                             .scratch_bytes = static_cast<size_t>(step->n) * sizeof(uint64_t),
+                             .name = "top_k"}));
+  return true;
+}
+
+}  // namespace
+
+MICA_RUN(top_k) = {.bind = bind};
+
+}  // namespace mica
