@@ -84,8 +84,30 @@ constexpr const char* kLaterView = R"(graph "later"
 end
 )";
 
+// Data that nobody reads later, and data that is kept while the indices, which look like the result, are not.
+constexpr const char* kScatters = R"(graph "scatters"
+  input %x: i64[2,2] "x"
+  input %i: i64[2,2] "i"
+  input %u: i64[2] "u"
+  constant %low: i64[1] = {-2}
+  constant %high: i64[1] = {1}
+  %m = max(%i, %low)
+  %j = min(%m, %high)
+  %k = bit_not(%j)
+  %d = neg(%x)
+  %o = scatter_nd(%d, %k, %u)
+  %y = neg(%o)
+  %e = abs(%d)
+  %z = scatter_nd(%e, %j, %u) reduction=add
+  %v = neg(%z)
+  output %y "y"
+  output %d "d"
+  output %v "v"
+end
+)";
+
 TEST(Place, EachSwitchLeavesTheBits) {
-  for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kLaterView})
+  for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kLaterView, kScatters})
     for (int64_t size : {0, 1, 3}) {
       SCOPED_TRACE(text);
       RunOptions all;
