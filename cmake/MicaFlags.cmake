@@ -2,7 +2,8 @@
 add_library(mica_flags INTERFACE)
 target_compile_options(mica_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
   -ffp-contract=off -fno-math-errno)
-target_include_directories(mica_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include)
+target_include_directories(mica_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include
+  ${CMAKE_BINARY_DIR}/generated)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(mica_flags INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms inside std::string
 endif()

@@ -15,6 +15,11 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 else()
   set(MICA_ISAS portable)
 endif()
+# A trimmed build has no use for tests: the set that every processor of the family has is its plainest.
+list(LENGTH MICA_ISAS isa_count)
+if(MICA_TRIM AND isa_count GREATER 1)
+  list(REMOVE_ITEM MICA_ISAS portable)
+endif()
 if(MICA_KERNEL_ISAS)
   set(MICA_ISAS ${MICA_KERNEL_ISAS})
 endif()
@@ -52,11 +57,15 @@ endfunction()
 file(GLOB mica_isa_units CONFIGURE_DEPENDS src/kernels/*/*.isa.cc)
 # Scalars that were just written one by one must not be read back as one vector, which waits for the cache: the tiles of
 # products are called so often that it costs 4 %. Loads that GCC moves up on AArch64 take the registers of three sums.
-set_source_files_properties(src/kernels/gemm/gemm.isa.cc PROPERTIES
-  COMPILE_OPTIONS "-fno-tree-slp-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fno-schedule-insns>")
+# The tiles are the same instructions at -O2; what is around them is half as long.
+set_source_files_properties(src/kernels/gemm/gemm.isa.cc PROPERTIES COMPILE_OPTIONS
+  "$<TARGET_PROPERTY:MICA_COMPACT_LEVEL>;-fno-tree-slp-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fno-schedule-insns>")
 # Loops that are vectors as written, or blocks of a fixed length: -O3 adds code around them, and no speed.
 set_source_files_properties(src/kernels/eltwise/eltwise.isa.cc src/kernels/reduce/reduce.isa.cc
   src/kernels/typed/typed.isa.cc PROPERTIES COMPILE_OPTIONS $<TARGET_PROPERTY:MICA_COMPACT_LEVEL>)
+# Copies of any step want vectors, but not squares of five sizes of elements unrolled.
+set_source_files_properties(src/kernels/move/move.isa.cc PROPERTIES COMPILE_OPTIONS
+  "$<TARGET_PROPERTY:MICA_COMPACT_LEVEL>;$<$<CXX_COMPILER_ID:GNU>:-ftree-vectorize;-fvect-cost-model=dynamic>")
 mica_isa_library(mica_isa_objects mica_kernels ${mica_isa_units})
 list(GET MICA_ISAS 0 plainest_isa)
 list(TRANSFORM MICA_ISAS PREPEND "X(" OUTPUT_VARIABLE isa_rows)

@@ -32,25 +32,24 @@ mica_glob(runtime_sources src/base/*.cc src/types/*.cc src/simd/*.cc src/device/
 mica_trimmed(op_runtime_sources ${op_runtime_sources})
 mica_op_table(op_table op OpDef types/op.h "" ${op_runtime_sources})
 mica_op_table(run_table run RunDef step/run.h ".run" ${op_runtime_sources})
-if(MICA_TRIM)
-  set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/src/plan/read.cc APPEND PROPERTY COMPILE_DEFINITIONS MICA_TRIMMED)
-endif()
 
-# Everything around the kernels is built for size: binding, inference, the file and the references that run where no
-# kernel fits. Kernels, what their steps do themselves (.run.cc), and the worker pool (base/threads) are built for
-# speed. Sanitizers want levels and tables as they are.
+# Everything around the kernels is built for size: binding, inference, the file, the choices that kernels are called
+# with, and the references that run where no kernel fits. Kernels, what their steps do themselves (.run.cc), and the
+# worker pool (base/threads) are built for speed, but for hooks whose steps do nothing but call kernels. Sanitizers want
+# levels and tables as they are.
 if(NOT MICA_SANITIZE)
   set(small_sources ${runtime_sources} ${op_runtime_sources})
-  # Where texts are cut, -Os leaves the library's check of a position as a call that throws; -O2 does not.
-  set(cut_texts base/format base/nearest base/os_posix types/attr_text types/custom types/dim types/dim_text types/type
-    cpu/cpu_model plan/read)
-  list(JOIN cut_texts "|" cut_texts)
-  set(text_sources ${small_sources})
-  list(FILTER text_sources INCLUDE REGEX "/(${cut_texts})\\.cc$")
+  set(choices conv/choose conv/conv conv/cost conv/transpose eltwise/eltwise gemm/choose gemm/gemm norm/norm pack/form
+    pool/pool quant/quant recurrent/recurrent reduce/reduce typed/typed)
+  set(calling_hooks conv/conv matmul/gemm pointwise/pointwise pointwise/pointwise_chain)
+  list(JOIN choices "|" choices)
+  list(JOIN calling_hooks "|" calling_hooks)
   # The walk of recurrent layers through time is in a shared file.
-  list(FILTER small_sources EXCLUDE REGEX
-    "/(kernels/.*|(${cut_texts}|base/threads|rnn/recurrent_step\\.shared)\\.cc|[a-z0-9_]+\\.run\\.cc)$")
-  set_property(SOURCE ${text_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O2>)
+  set(fast_sources ${small_sources})
+  list(FILTER fast_sources INCLUDE REGEX
+    "/(kernels/.*|(base/threads|rnn/recurrent_step\\.shared)\\.cc|[a-z0-9_]+\\.run\\.cc)$")
+  list(FILTER fast_sources EXCLUDE REGEX "/(kernels/(${choices})\\.cc|(${calling_hooks})\\.run\\.cc)$")
+  list(REMOVE_ITEM small_sources ${fast_sources})
   # A compiler's or importer's exception passes through functions of the runtime that call back: visitors of attributes,
   # scopes of inference. Where there are none, nothing unwinds.
   if(NOT MICA_BUILD_TOOLS AND NOT MICA_BUILD_TESTS)

@@ -2,14 +2,21 @@
 # names is left out of the tables, and the linker drops what the tables no longer reach:
 #
 #   operator conv                  an operator of the plan
+#   function clip                  an element-wise function that stages of the plan apply to their results
+#   depthwise 3x1                  depthwise convolutions of this kernel width and stride, with code of their own;
+#                                  `depthwise 3x1 rest`: whose channels do not fill vectors. All others run too
+#   planes 2                       convolutions of this stride along rows (0: beyond 2) that may read a picture's planes
+#   bytes 4                        sizes of elements that have code of their own for transposition
+#   custom operators               operators of the caller's
 #   kernel conv_f32_winograd6      a kernel that ran on the machine that wrote the list: algorithms of convolutions that
 #                                  no list names are left out too. Implicit products stay: they serve every convolution,
 #                                  where another machine or shape would have taken another algorithm
 #
-# Without MICA_TRIM everything is there. The compiler needs all operators, so that a trimmed tree has no tools.
+# The lines become `mica_parts.inc`, which base/parts.h reads. Without MICA_TRIM everything is there. The compiler needs
+# all operators, so that a trimmed tree has no tools.
 set(MICA_TRIM "" CACHE STRING "Lists of `mica convert --trim`; the runtime then has what these models need and no more")
 set(mica_trim_operators "")
-set(mica_trim_kernels "")
+set(mica_trim_parts "")
 foreach(list IN LISTS MICA_TRIM)
   file(STRINGS ${list} operators REGEX "^operator ")
   if(NOT operators)
@@ -17,13 +24,27 @@ foreach(list IN LISTS MICA_TRIM)
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
   list(APPEND mica_trim_operators ${operators})
-  file(STRINGS ${list} kernels REGEX "^kernel ")
-  list(APPEND mica_trim_kernels ${kernels})
+  file(STRINGS ${list} parts REGEX "^[a-z]+ [a-z0-9_ ]+$")
+  list(APPEND mica_trim_parts ${parts})
 endforeach()
 list(TRANSFORM mica_trim_operators REPLACE "^operator " "")
 if(MICA_TRIM AND MICA_BUILD_TOOLS)
   message(FATAL_ERROR "MICA_TRIM is for the runtime: the compiler needs all operators (-DMICA_BUILD_TOOLS=OFF)")
 endif()
+
+# What base/parts.h reads: the lines of all lists, each once.
+list(REMOVE_DUPLICATES mica_trim_parts)
+list(SORT mica_trim_parts)
+set(mica_part_rows "")
+foreach(part IN LISTS mica_trim_parts)
+  string(APPEND mica_part_rows "  \"${part}\", \\\n")
+endforeach()
+set(mica_is_trimmed false)
+if(MICA_TRIM)
+  set(mica_is_trimmed true)
+endif()
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/mica_parts.inc CONTENT
+  "#define MICA_TRIMMED ${mica_is_trimmed}\n#define MICA_PARTS \\\n${mica_part_rows}  \"\"\n")
 
 # mica_trimmed(OUT SOURCES...): the sources whose operator the lists name.
 function(mica_trimmed out)
@@ -52,16 +73,3 @@ function(mica_trimmed out)
   endif()
   set(${out} "${kept}" PARENT_SCOPE)
 endfunction()
-
-# Algorithms of convolutions that no list names.
-if(MICA_TRIM)
-  foreach(algorithm winograd depthwise grouped spread)
-    if(NOT mica_trim_kernels MATCHES "conv_f32_${algorithm}")
-      string(TOUPPER ${algorithm} name)
-      foreach(unit choose.cc conv.isa.cc)
-        set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/conv/${unit} APPEND PROPERTY COMPILE_DEFINITIONS
-          MICA_WITHOUT_${name})
-      endforeach()
-    endif()
-  endforeach()
-endif()

@@ -119,7 +119,7 @@ void write_trim(const ConvertFlags& flags) {
   const Context context = written.context();
   const Model model = written.load(context);
   std::set<std::string> lines;
-  for (const auto& [name, count] : tools::summarize(model.get()).operators) lines.insert("operator " + name);
+  for (std::string& part : tools::parts_of(model.get())) lines.insert(std::move(part));
   mica_session_options options = written.session_options();
   options.stage = [](void* user, const mica_stage_event* event) {
     if (*event->kernel) static_cast<std::set<std::string>*>(user)->insert(std::string("kernel ") + event->kernel);

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "api/handles.h"
+#include "base/parts.h"
 
 namespace mica {
 namespace {
@@ -42,6 +43,9 @@ Result<mica_context*> make_context(const mica_context_options* given) {
 Status add_operator(mica_context* context, const mica_operator* given) {
   MICA_CHECK(context && given, kUsage, "a context and an operator are needed");
   MICA_TRY(const mica_operator op, read_struct(given));
+  if constexpr (!has_part("custom", "operators"))
+    return error(Code::kUnsupportedOperator, "operators of the caller's are not in this build")
+        .hinting("the build was trimmed to models without: add the list of one that has such to MICA_TRIM");
   MICA_CHECK(op.domain && op.name && *op.name && op.infer && op.compute, kUsage,
              "an operator needs a domain (perhaps empty), a name, `infer` and `compute`");
   for (const Operator* other : context->operators)

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/string.h"
+
 namespace mica {
 namespace {
 
@@ -31,14 +33,14 @@ size_t format_args(char* out, size_t size, std::string_view pattern, const Forma
   const auto add = [&](std::string_view part) {
     if (!measure && !part.empty()) {
       const size_t room = size - 1 - length;
-      part = part.substr(0, room);
+      part = slice(part, 0, room);
       std::memcpy(out + length, part.data(), part.size());
     }
     length += part.size();
   };
   while (!pattern.empty()) {
     const size_t brace = pattern.find("{}");
-    add(pattern.substr(0, brace));
+    add(slice(pattern, 0, brace));
     if (brace == std::string_view::npos) break;
     pattern.remove_prefix(brace + 2);
     char buffer[64];

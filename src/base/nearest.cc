@@ -1,11 +1,13 @@
 #include "base/nearest.h"
 
+#include "base/string.h"
+
 namespace mica {
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   constexpr size_t kLongest = 63;
-  a = a.substr(0, kLongest);
-  b = b.substr(0, kLongest);
+  a = slice(a, 0, kLongest);
+  b = slice(b, 0, kLongest);
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   size_t row[kLongest + 1] = {};  // row[j]: from the part of a so far to the first j bytes of b
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;

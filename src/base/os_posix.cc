@@ -45,7 +45,7 @@ std::string_view read_small(const char* path, char (&buffer)[N]) {
 // Takes the text up to `separator` off the front.
 std::string_view split(std::string_view& text, char separator) {
   const size_t at = text.find(separator);
-  const std::string_view part = text.substr(0, at);
+  const std::string_view part = slice(text, 0, at);
   text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
   return part;
 }
@@ -85,7 +85,7 @@ double mounted_quota(std::string_view mount, std::string_view group, bool v2) {
     quota = tighter(quota, folder_quota({folder, length}, v2));
     if (group.empty() || group == "/") return quota;
     const size_t slash = group.rfind('/');
-    group = group.substr(0, slash == std::string_view::npos ? 0 : slash);
+    group = slice(group, 0, slash == std::string_view::npos ? 0 : slash);
   }
 }
 

@@ -10,7 +10,7 @@ namespace mica {
 // The part of `text` from `from`, at most `count` long; empty past the end. std::string_view::substr throws there.
 constexpr std::string_view slice(std::string_view text, size_t from, size_t count = std::string_view::npos) {
   text.remove_prefix(from < text.size() ? from : text.size());
-  return text.substr(0, count);
+  return {text.data(), count < text.size() ? count : text.size()};
 }
 
 class String {

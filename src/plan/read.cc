@@ -3,6 +3,7 @@
 #include "base/half.h"
 #include "base/nearest.h"
 #include "base/os.h"
+#include "base/parts.h"
 #include "plan/file_parts.h"
 
 namespace mica {
@@ -230,10 +231,7 @@ class FunctionReader {
   }
 
   static Error no_operator(std::string_view name) {
-#ifdef MICA_TRIMMED
-    return error(Code::kUnsupportedOperator, "operator `{}` is not in this build", name)
-        .hinting("the build was trimmed to other models: add this one's list to MICA_TRIM");
-#else
+    if (kTrimmed) return left_out("operator", name);
     Error unknown = error(Code::kUnsupportedOperator, "this program has no operator `{}`", name);
     Nearest nearest(name);
     for (const auto& row : all_op()) nearest.offer(row.name);
@@ -241,7 +239,11 @@ class FunctionReader {
     char hint[160];
     return std::move(unknown).hinting(
         {hint, format_to(hint, sizeof hint, "the nearest it has is `{}`", nearest.best())});
-#endif
+  }
+
+  static Error left_out(std::string_view kind, std::string_view name) {
+    return error(Code::kUnsupportedOperator, "{} `{}` is not in this build", kind, name)
+        .hinting("the build was trimmed to other models: add this one's list to MICA_TRIM");
   }
 
   Result<const OpDef*> operator_of(uint32_t index) {
@@ -250,13 +252,17 @@ class FunctionReader {
     Word& word = words_[index];
     if (!word.op) word.op = options_.find ? options_.find(options_.self, word.text) : find_op(word.text);
     if (word.op) return word.op;
-    return no_operator(std::string_view(word.text).substr(0, 64));
+    return no_operator(slice(word.text, 0, 64));
   }
 
   static Result<Pointwise> function_of(std::string_view name) {
-    for (int f = 1; f < kPointwiseCount; ++f)
-      if (info_of(static_cast<Pointwise>(f)).name == name) return static_cast<Pointwise>(f);
-    return error(Code::kUnsupportedOperator, "this program has no element-wise function `{}`", name.substr(0, 64));
+    for (int i = 1; i < kPointwiseCount; ++i) {
+      const auto f = static_cast<Pointwise>(i);
+      if (info_of(f).name != name) continue;
+      if (!in_build(f)) return left_out("element-wise function", name);
+      return f;
+    }
+    return error(Code::kUnsupportedOperator, "this program has no element-wise function `{}`", slice(name, 0, 64));
   }
 
   ByteCursor in_;

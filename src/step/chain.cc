@@ -16,7 +16,7 @@ bool chain_type(DType dtype, ChainType& type) {
 
 // A binary link whose second argument may be read on its own.
 bool add_link(const BindScope& scope, const ChainLink& link, ChainArgs& chain) {
-  if (chain.count == kMaxChainSteps) return false;
+  if (chain.count == kMaxChainSteps || !in_build(link.function)) return false;
   ChainStep& step = chain.steps[chain.count];
   step.function = link.function;
   step.swapped = link.swapped;

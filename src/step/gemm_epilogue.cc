@@ -21,6 +21,7 @@ bool same_shape(const TensorView& a, const TensorView& b) { return std::ranges::
 }  // namespace
 
 bool activation_of(const PostOp& op, GemmEpilogue& form) {
+  if (!in_build(op.function)) return false;
   form.a = op.a;
   form.b = op.b;
   switch (op.function) {

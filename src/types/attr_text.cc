@@ -99,7 +99,7 @@ std::string_view take_item(std::string_view& text) {
     }
   }
   end = std::min(end, text.size());
-  const std::string_view item = trim(text.substr(0, end));
+  const std::string_view item = trim(slice(text, 0, end));
   text.remove_prefix(std::min(text.size(), end + 1));
   return item;
 }
@@ -108,13 +108,13 @@ template <class T>
 Status parse_number(std::string_view text, T& v) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), v);
   MICA_CHECK(code == std::errc() && end == text.data() + text.size() && !text.empty(), kBadText,
-             "`{}` is no number that fits", text.substr(0, 32));
+             "`{}` is no number that fits", slice(text, 0, 32));
   return {};
 }
 Status parse_value(std::string_view text, int64_t& v, DimTable&) { return parse_number(text, v); }
 Status parse_value(std::string_view text, float& v, DimTable&) { return parse_number(text, v); }
 Status parse_value(std::string_view text, bool& v, DimTable&) {
-  MICA_CHECK(text == "true" || text == "false", kBadText, "`{}` is neither true nor false", text.substr(0, 32));
+  MICA_CHECK(text == "true" || text == "false", kBadText, "`{}` is neither true nor false", slice(text, 0, 32));
   v = text == "true";
   return {};
 }
@@ -123,7 +123,7 @@ Status parse_value(std::string_view text, DType& v, DimTable&) {
   if (v != DType::kNone || text == name_of(DType::kNone)) return {};
   Nearest nearest(text);
   for (int i = 1; i < kDTypeCount; ++i) nearest.offer(name_of(static_cast<DType>(i)));
-  return error(Code::kBadText, "`{}` is no element type", text.substr(0, 32)).hinting(nearest.best());
+  return error(Code::kBadText, "`{}` is no element type", slice(text, 0, 32)).hinting(nearest.best());
 }
 Status parse_value(std::string_view text, Dim& v, DimTable& dims) {
   MICA_TRY(v, dims.parse(text));
@@ -133,7 +133,7 @@ Status parse_value(std::string_view text, Dim& v, DimTable& dims) {
 template <class T, size_t N>
 Status parse_value(std::string_view text, FixedList<T, N>& list, DimTable& dims) {
   MICA_CHECK(text.size() >= 2 && text.front() == '[' && text.back() == ']', kBadText, "a list stands in [ ], not `{}`",
-             text.substr(0, 32));
+             slice(text, 0, 32));
   list = {};
   for (text = trim(slice(text, 1, text.size() - 2)); !text.empty();) {
     T item{};
@@ -149,7 +149,7 @@ int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <=
 
 Status parse_value(std::string_view text, Name& name, DimTable&) {
   MICA_CHECK(text.size() >= 2 && text.front() == '"' && text.back() == '"', kBadText,
-             "a text stands in quotes, not `{}`", text.substr(0, 32));
+             "a text stands in quotes, not `{}`", slice(text, 0, 32));
   name = {};
   size_t length = 0;
   for (text = slice(text, 1, text.size() - 2); !text.empty();) {
@@ -191,11 +191,11 @@ class Setter final : public EachField<Setter> {
     }
     Nearest near(text_);
     for (std::string_view choice : names) near.offer(choice);
-    status_ = hinted(error(Code::kBadAttribute, "`{}` has no choice `{}`", name, text_.substr(0, 64)), near.best());
+    status_ = hinted(error(Code::kBadAttribute, "`{}` has no choice `{}`", name, slice(text_, 0, 64)), near.best());
   }
   Status finish() {
     if (found_) return std::move(status_);
-    return hinted(error(Code::kBadAttribute, "there is no attribute `{}`", wanted_.substr(0, 64)), nearest_.best());
+    return hinted(error(Code::kBadAttribute, "there is no attribute `{}`", slice(wanted_, 0, 64)), nearest_.best());
   }
   uint64_t index() const { return index_; }
 
@@ -244,8 +244,8 @@ Status parse_attributes(const AttrClass& cls, void* attributes, std::string_view
     const std::string_view item = take_item(text);
     const size_t equals = item.find('=');
     MICA_CHECK(equals != std::string_view::npos && (!text.empty() || !more), kBadText,
-               "an attribute is written name=value, not `{}`", item.substr(0, 32));
-    const std::string_view name = trim(item.substr(0, equals));
+               "an attribute is written name=value, not `{}`", slice(item, 0, 32));
+    const std::string_view name = trim(slice(item, 0, equals));
     Setter setter(name, trim(slice(item, equals + 1)), dims);
     if (cls.visit) cls.visit(attributes, setter);
     MICA_TRY_STATUS(setter.finish());

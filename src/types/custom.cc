@@ -39,7 +39,7 @@ Status append_attribute(const CustomAttribute& a, String& out) {
 // Takes the part of `text` up to `stop` (or all of it) and moves on behind it.
 std::string_view next_part(std::string_view& text, char stop) {
   const size_t end = std::min(text.find(stop), text.size());
-  const std::string_view part = text.substr(0, end);
+  const std::string_view part = slice(text, 0, end);
   text.remove_prefix(std::min(text.size(), end + 1));
   return part;
 }

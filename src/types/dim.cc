@@ -88,12 +88,12 @@ Dim DimTable::intern(Op op, std::span<const int64_t> list) {
 // (FNV-1a), so that long names stay different.
 Text<64> DimTable::symbol_name(std::string_view text) {
   Text<64> name;
-  text = text.substr(0, text.find('\0'));
+  text = slice(text, 0, text.find('\0'));
   if (text.empty()) text = "_";
   if (name.assign(text)) return name;
   uint64_t hash = 0xcbf29ce484222325u;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  format_to(name.chars, sizeof name.chars, "{}~{}", text.substr(0, 40), hash);
+  format_to(name.chars, sizeof name.chars, "{}~{}", slice(text, 0, 40), hash);
   return name;
 }
 
@@ -122,7 +122,7 @@ Dim DimTable::symbol(std::string_view name, SymbolKind kind) {
 Dim DimTable::fresh(std::string_view stem) {
   char name[64];
   for (size_t n = symbols_.size();; ++n) {
-    format_to(name, sizeof name, "{}_{}", stem.substr(0, 40), n);
+    format_to(name, sizeof name, "{}_{}", slice(stem, 0, 40), n);
     if (find_symbol(name) < 0) return symbol(name, SymbolKind::kData);
   }
 }

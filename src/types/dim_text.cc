@@ -94,7 +94,7 @@ class DimParser {
   Result<Dim> run() {
     MICA_TRY(Dim d, sum(0));
     skip();
-    MICA_CHECK(text_.empty(), kBadText, "unexpected `{}` in a dimension", text_.substr(0, 16));
+    MICA_CHECK(text_.empty(), kBadText, "unexpected `{}` in a dimension", slice(text_, 0, 16));
     MICA_TRY_STATUS(table_.status().copy());
     return d;
   }
@@ -153,17 +153,17 @@ class DimParser {
         else if (text_.starts_with("`"))
           break;
         MICA_CHECK(!text_.empty(), kBadText, "a quoted name in a dimension has no end");
-        MICA_TRY_STATUS(name.append(text_.substr(0, 1)));
+        MICA_TRY_STATUS(name.append(slice(text_, 0, 1)));
       }
       text_.remove_prefix(1);
       return table_.symbol(name);
     }
     size_t length = 0;
     while (length < text_.size() && is_name_char(text_[length])) ++length;
-    const std::string_view name = text_.substr(0, length);
+    const std::string_view name = slice(text_, 0, length);
     text_.remove_prefix(length);
     if (name == "floor_div" || name == "max" || name == "min") return call(name, depth);
-    MICA_CHECK(is_plain(name), kBadText, "`{}` is no dimension", text_.substr(0, 16));
+    MICA_CHECK(is_plain(name), kBadText, "`{}` is no dimension", slice(text_, 0, 16));
     return table_.symbol(name);
   }
   Result<Dim> call(std::string_view name, int depth) {

@@ -1,26 +1,19 @@
 #include "types/pointwise.h"
 
+#include <array>
 #include <cmath>
+#include <utility>
+
+#include "types/pointwise_parts.h"
 
 namespace mica {
 namespace {
 
-constexpr PointwiseInfo kInfo[kPointwiseCount] = {
-    {"none", 0, 0},       {"identity", 1, 0}, {"neg", 1, 0},        {"abs", 1, 0},
-    {"sign", 1, 0},       {"square", 1, 0},   {"reciprocal", 1, 0}, {"sqrt", 1, 0},
-    {"rsqrt", 1, 0},      {"exp", 1, 0},      {"log", 1, 0},        {"erf", 1, 0},
-    {"sigmoid", 1, 0},    {"tanh", 1, 0},     {"relu", 1, 0},       {"leaky_relu", 1, 1},
-    {"elu", 1, 1},        {"selu", 1, 2},     {"celu", 1, 1},       {"hard_sigmoid", 1, 2},
-    {"hard_swish", 1, 0}, {"softplus", 1, 0}, {"softsign", 1, 0},   {"gelu", 1, 0},
-    {"gelu_tanh", 1, 0},  {"silu", 1, 1},     {"mish", 1, 0},       {"thresholded_relu", 1, 1},
-    {"shrink", 1, 2},     {"clip", 1, 2},     {"floor", 1, 0},      {"ceil", 1, 0},
-    {"round", 1, 0},      {"sin", 1, 0},      {"cos", 1, 0},        {"tan", 1, 0},
-    {"asin", 1, 0},       {"acos", 1, 0},     {"atan", 1, 0},       {"sinh", 1, 0},
-    {"cosh", 1, 0},       {"asinh", 1, 0},    {"acosh", 1, 0},      {"atanh", 1, 0},
-    {"affine", 1, 2},     {"add", 2, 0},      {"sub", 2, 0},        {"mul", 2, 0},
-    {"div", 2, 0},        {"min", 2, 0},      {"max", 2, 0},        {"pow", 2, 0},
-    {"mod", 2, 0},        {"fmod", 2, 0},     {"prelu", 2, 0},
-};
+template <int... kIndex>
+constexpr std::array<bool, kPointwiseCount> built_functions(std::integer_sequence<int, kIndex...>) {
+  return {has_function(static_cast<Pointwise>(kIndex))...};
+}
+constexpr auto kBuilt = built_functions(std::make_integer_sequence<int, kPointwiseCount>());
 
 double larger(double x, double y) { return std::isnan(x) || std::isnan(y) ? NAN : (x > y ? x : y); }
 double smaller(double x, double y) { return std::isnan(x) || std::isnan(y) ? NAN : (x < y ? x : y); }
@@ -88,7 +81,8 @@ double apply_math(Pointwise f, double x) {
 
 }  // namespace
 
-const PointwiseInfo& info_of(Pointwise f) { return kInfo[static_cast<int>(f)]; }
+const PointwiseInfo& info_of(Pointwise f) { return kPointwiseInfo[static_cast<int>(f)]; }
+bool in_build(Pointwise f) { return kBuilt[static_cast<size_t>(f)]; }
 
 double apply(Pointwise f, double x, double y, float a, float b) {
   switch (f) {

@@ -73,6 +73,8 @@ struct PointwiseInfo {
   uint8_t parameters;  // how many of a, b it reads
 };
 const PointwiseInfo& info_of(Pointwise f);
+// Whether this build's kernels have the function: trimmed ones have those that their models name (base/parts.h).
+bool in_build(Pointwise f);
 
 // The truth that kernels are held against; NaN propagates through min, max and clip.
 double apply(Pointwise f, double x, double y, float a, float b);

@@ -29,7 +29,7 @@ Result<Shape> parse_shape(std::string_view text, DimTable& dims) {
       if (!quoted) depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
     }
     MICA_CHECK(shape.rank < kMaxRank, kLimit, "a shape has more than {} dimensions", kMaxRank);
-    MICA_TRY(Dim d, dims.parse(text.substr(0, end)));
+    MICA_TRY(Dim d, dims.parse(slice(text, 0, end)));
     shape.push(d);
     if (end == text.size()) break;
     text.remove_prefix(end + 1);
@@ -40,7 +40,7 @@ Result<Shape> parse_shape(std::string_view text, DimTable& dims) {
 
 Result<DType> parse_dtype(std::string_view text) {
   const DType dtype = text == "none" ? DType::kNone : dtype_of(text);
-  MICA_CHECK(dtype != DType::kNone || text == "none", kBadText, "`{}` is no element type", text.substr(0, 32));
+  MICA_CHECK(dtype != DType::kNone || text == "none", kBadText, "`{}` is no element type", slice(text, 0, 32));
   return dtype;
 }
 
@@ -56,22 +56,22 @@ Result<Type> parse_kind(std::string_view text, DimTable& dims, int depth) {
     MICA_CHECK(comma != std::string_view::npos, kBadText, "a map's type is map(KEY,VALUE)");
     Type type;
     type.kind = Kind::kMap;
-    MICA_TRY(type.key, parse_dtype(inner.substr(0, comma)));
+    MICA_TRY(type.key, parse_dtype(slice(inner, 0, comma)));
     MICA_TRY(type.dtype, parse_dtype(slice(inner, comma + 1)));
     return type;
   }
   for (Kind kind : {Kind::kSequence, Kind::kOptional})
     if (const auto inner = inside(kind == Kind::kSequence ? "seq(" : "opt("); !inner.empty()) {
       MICA_TRY(Type type, parse_kind(inner, dims, depth + 1));
-      MICA_CHECK(type.of == Kind::kTensor, kBadText, "the type `{}` is nested too deep", text.substr(0, 64));
+      MICA_CHECK(type.of == Kind::kTensor, kBadText, "the type `{}` is nested too deep", slice(text, 0, 64));
       type.of = type.kind;
       type.kind = kind;
       return type;
     }
   const size_t bracket = text.find('[');
-  MICA_CHECK(bracket != std::string_view::npos && text.ends_with("]"), kBadText, "`{}` is no type", text.substr(0, 64));
+  MICA_CHECK(bracket != std::string_view::npos && text.ends_with("]"), kBadText, "`{}` is no type", slice(text, 0, 64));
   Type type;
-  MICA_TRY(type.dtype, parse_dtype(text.substr(0, bracket)));
+  MICA_TRY(type.dtype, parse_dtype(slice(text, 0, bracket)));
   MICA_TRY(type.shape, parse_shape(slice(text, bracket + 1, text.size() - bracket - 2), dims));
   return type;
 }

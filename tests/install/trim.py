@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""A runtime trimmed to one model: it runs that model, says of another what it lacks, and is smaller.
+"""Runtimes trimmed to models: each runs its own on every instruction set, says of another what it lacks, and is smaller.
 
-    trim.py BUILD     BUILD: a build tree with the command and the whole shared library
+    trim.py BUILD [MODEL...]     BUILD: a build tree with the command and the whole shared library
 
 Builds the trimmed shared library in BUILD/trimmed from the list that `mica convert --trim` writes for the digits
-example. The last line is `N passed, N failed`.
+example; further MODELs (source models) each by itself, and all of them together with the digits. Their results are
+held against the whole library's with the same instruction set. The last line is `N passed, N failed`.
 """
+import array
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +17,10 @@ from pathlib import Path
 
 from install import HERE, ROOT, Failed, names_digits, pictures, run
 
+DIGITS = ROOT / "examples/digits/digits.onnx"
 OTHER = ROOT / "tests/arch/kept/hf_bert.script-open/model.onnx"
+SETS = ("sse2", "avx2", "avx512", "neon")
+TOLERANCE = 1e-5  # of the largest value: another algorithm may stand in for one that no list names
 
 
 def stripped(library, folder):
@@ -24,49 +30,123 @@ def stripped(library, folder):
     return copy.stat().st_size
 
 
-class Trimmed:
+def values(program, model, library, isa, out):
+    """The numbers that a model's outputs have; None where the machine lacks the instruction set."""
+    env = dict(os.environ, LD_LIBRARY_PATH=str(library.parent), MICA_ISA=isa)
+    done = subprocess.run([program, model, out], capture_output=True, text=True, env=env)
+    if done.returncode != 0 and "lacks the instruction set" in done.stderr:
+        return None
+    if done.returncode != 0:
+        raise Failed(f"{model.name} with {isa}: exit {done.returncode}: {done.stderr[-500:]}")
+    return array.array("f", out.read_bytes())
+
+
+class Trimming:
+    """The programs, and a tree for each list."""
+
     def __init__(self, build, folder):
-        self.build, self.folder, self.tree = build, folder, build / "trimmed"
-        self.model, self.other = folder / "digits.mica", folder / "other.mica"
-        run(build / "mica", "convert", ROOT / "examples/digits/digits.onnx", "-o", self.model, "--trim")
-        run(build / "mica", "convert", OTHER, "-o", self.other, "--no-check")
-        run("cmake", "-G", "Ninja", "-S", ROOT, "-B", self.tree, f"-DMICA_TRIM={self.model}.trim",
-            "-DMICA_BUILD_TOOLS=OFF", "-DMICA_BUILD_TESTS=OFF")
-        run("cmake", "--build", self.tree, "--target", "mica_shared")
-        self.library, self.program = self.tree / "libmica.so", folder / "digit"
-        run("cc", "-std=c11", f"-I{ROOT}/include", HERE / "digit.c", "-o", self.program, self.library,
-            f"-Wl,-rpath,{self.tree}")
+        self.build, self.folder, self.whole = build, folder, build / "libmica.so"
+        self.programs = {}
+        for name in ("digit", "values"):
+            self.programs[name] = folder / name
+            run("cc", "-std=c11", f"-I{ROOT}/include", HERE / f"{name}.c", "-o", folder / name, self.whole)
 
-    def runs_its_model(self):
-        names_digits(self.program, self.model, pictures(self.folder), None)
+    def convert(self, source, name, *words):
+        model = self.folder / f"{name}.mica"
+        run(self.build / "mica", "convert", source, "-o", model, "--no-check", *words)
+        return model
 
-    def refuses_another(self):
+    def library(self, models):
+        tree = self.build / "trimmed"
+        lists = ";".join(f"{model}.trim" for model in models)
+        run("cmake", "-G", "Ninja", "-S", ROOT, "-B", tree, f"-DMICA_TRIM={lists}", "-DMICA_BUILD_TOOLS=OFF",
+            "-DMICA_BUILD_TESTS=OFF")
+        run("cmake", "--build", tree, "--target", "mica_shared")
+        return tree / "libmica.so"
+
+    def gives_the_same(self, model, library):
+        ran = []
+        for isa in SETS:
+            out = self.folder / "values"
+            whole = values(self.programs["values"], model, self.whole, isa, out)
+            small = values(self.programs["values"], model, library, isa, out)
+            if whole is None and small is None:
+                continue
+            most = max((abs(x) for x in whole), default=0)
+            near = len(whole) == len(small) and all(abs(x - y) <= TOLERANCE * most for x, y in zip(whole, small))
+            if not (near and whole):
+                raise Failed(f"{model.name} with {isa}: other values than the whole library's")
+            ran.append(isa + ("" if whole == small else " (other bits)"))
+        if not ran:
+            raise Failed("no instruction set ran")
+        print(f"{model.name}: {len(whole)} values as the whole library's with {', '.join(ran)}")
+
+    def refuses(self, model, library, said):
+        env = dict(os.environ, LD_LIBRARY_PATH=str(library.parent))
         file = pictures(self.folder)[0][0]
-        done = subprocess.run([self.program, self.other, file], capture_output=True, text=True)
-        if done.returncode != 1 or "is not in this build" not in done.stderr or "MICA_TRIM" not in done.stderr:
+        done = subprocess.run([self.programs["digit"], model, file], capture_output=True, text=True, env=env)
+        if done.returncode != 1 or said not in done.stderr or "MICA_TRIM" not in done.stderr:
             raise Failed(f"exit {done.returncode}: {done.stderr[-500:]}")
 
-    def is_smaller(self):
-        whole, small = stripped(self.build / "libmica.so", self.folder), stripped(self.library, self.folder)
-        print(f"shared library stripped: {whole} bytes whole, {small} trimmed to the digits example\n"
-              f"figure libmica_trimmed_bytes {small}")
-        if small * 2 > whole:
-            raise Failed("trimming has taken less than half away")
+    def is_smaller(self, name, library, part):
+        whole, small = stripped(self.whole, self.folder), stripped(library, self.folder)
+        print(f"shared library stripped: {whole} bytes whole, {small} trimmed to {name}")
+        if small * part > whole:
+            raise Failed(f"trimming has left more than a {part}th part")
+        return small
+
+
+def digits(trimming, check):
+    """The model of the examples, which stands in the repository."""
+    model = trimming.convert(DIGITS, "digits", "--trim")
+    library = trimming.library([model])
+    env = dict(os.environ, LD_LIBRARY_PATH=str(library.parent))
+    raw = pictures(trimming.folder)
+    check("runs its model", lambda: names_digits(trimming.programs["digit"], model, raw, env))
+    check("gives the same", lambda: trimming.gives_the_same(model, library))
+    other = trimming.convert(OTHER, "other")
+    check("refuses operators", lambda: trimming.refuses(other, library, "is not in this build"))
+    text = run(trimming.build / "mica", "inspect", DIGITS, "--stage", "graph", "--constants")
+    (trimming.folder / "tanh.txt").write_text(text.replace("= relu(", "= tanh("))
+    changed = trimming.convert(trimming.folder / "tanh.txt", "tanh")
+    said = "element-wise function `tanh` is not in this build"
+    check("refuses functions", lambda: trimming.refuses(changed, library, said))
+
+    def size():
+        print(f"figure libmica_trimmed_bytes {trimming.is_smaller('the digits example', library, 4)}")
+
+    check("is smaller", size)
+    return model
 
 
 def main():
-    failed = 0
+    build, sources = Path(sys.argv[1]).resolve(), [Path(word).resolve() for word in sys.argv[2:]]
+    counts = {True: 0, False: 0}
+
+    def check(name, test):
+        try:
+            test()
+            counts[True] += 1
+        except Failed as error:
+            counts[False] += 1
+            print(f"{name}: {error}")
+
     with tempfile.TemporaryDirectory(prefix="mica-trim-") as place:
-        trimmed = Trimmed(Path(sys.argv[1]).resolve(), Path(place))
-        checks = (trimmed.runs_its_model, trimmed.refuses_another, trimmed.is_smaller)
-        for check in checks:
-            try:
-                check()
-            except Failed as error:
-                failed += 1
-                print(f"{check.__name__}: {error}")
-    print(f"{len(checks) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+        trimming = Trimming(build, Path(place))
+        models = [digits(trimming, check)]
+        for i, source in enumerate(sources):
+            model = trimming.convert(source, f"{i}-{source.stem}", "--trim")
+            models.append(model)
+            library = trimming.library([model])
+            check(source.name, lambda: trimming.gives_the_same(model, library))
+            check(f"{source.name}, size", lambda: trimming.is_smaller(source.name, library, 2))
+        if sources:
+            library = trimming.library(models)
+            for model in models:
+                check(f"{model.name} of all", lambda: trimming.gives_the_same(model, library))
+            check("all, size", lambda: trimming.is_smaller("all of them", library, 1))
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    return 1 if counts[False] else 0
 
 
 if __name__ == "__main__":

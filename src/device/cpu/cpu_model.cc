@@ -12,7 +12,7 @@ namespace {
 std::string_view field(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
+    std::string_view line = slice(text, 0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.starts_with(key)) continue;
     line.remove_prefix(key.size());

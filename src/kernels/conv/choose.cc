@@ -176,9 +176,10 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 }  // namespace
 
 bool reads_planes(const ConvProblem& p) {
-  constexpr int64_t kMostChannels = 8, kMostSteps = 1024;  // offsets of all steps stay in the first-level cache
+  constexpr int64_t kMostSteps = 1024;  // offsets of all steps stay in the first-level cache
   return (p.in_view.channel != 1 || p.in_channels == 1) && p.in_view.pixel == 1 && p.groups == 1 &&
-         p.in_channels <= kMostChannels && taps_of(p) * p.in_channels <= kMostSteps && !p.residual_in_place;
+         p.in_channels <= kMostPlanes && taps_of(p) * p.in_channels <= kMostSteps && !p.residual_in_place &&
+         with_planes(p.stride[2]);
 }
 
 bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {

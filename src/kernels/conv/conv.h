@@ -13,6 +13,7 @@
 
 #include <string_view>
 
+#include "base/parts.h"
 #include "kernels/gemm/gemm.h"
 
 namespace mica {
@@ -36,6 +37,7 @@ struct ConvProblem {
 
 // Whether kImplicit reads the input as planes: its pixels are adjacent, its channels are not, or there is one.
 bool reads_planes(const ConvProblem& problem);
+inline constexpr int64_t kMostPlanes = 8;
 inline constexpr int kMostPlaneRows = 28;  // pixels of a tile of such an input, on any instruction set
 
 inline constexpr int kMostGroupedTile = 7;  // outputs that kGrouped makes at a time, on any instruction set
@@ -58,8 +60,17 @@ enum class ConvAlgorithm : uint8_t {
 };
 // Whether a task makes whole rows, so that it can tell their means (ConvArgs::row_means).
 inline bool makes_row_means(ConvAlgorithm a) { return a == ConvAlgorithm::kDepthwise || a == ConvAlgorithm::kGrouped; }
-inline bool is_winograd(ConvAlgorithm a) { return a >= ConvAlgorithm::kWinograd4; }
 std::string_view name_of(ConvAlgorithm algorithm);
+
+// What a trimmed build may leave out (cmake/MicaTrim.cmake): it is then never chosen.
+inline constexpr bool kWithWinograd = has_part_like("kernel", "conv_f32_winograd");
+inline constexpr bool kWithDepthwise = has_part_like("kernel", "conv_f32_depthwise");
+inline constexpr bool kWithGrouped = has_part_like("kernel", "conv_f32_grouped");
+inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
+inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
+// Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
+inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes", "1"), has_part("planes", "2")};
+constexpr bool with_planes(int64_t stride) { return kWithPlanes[stride == 1 || stride == 2 ? stride : 0]; }
 
 // Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",
 // "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
@@ -100,28 +111,6 @@ struct ConvChoice {
   int64_t tasks = 0;
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };
-
-// What a trimmed build leaves out (cmake/MicaTrim.cmake).
-#ifdef MICA_WITHOUT_WINOGRAD
-inline constexpr bool kWithWinograd = false;
-#else
-inline constexpr bool kWithWinograd = true;
-#endif
-#ifdef MICA_WITHOUT_DEPTHWISE
-inline constexpr bool kWithDepthwise = false;
-#else
-inline constexpr bool kWithDepthwise = true;
-#endif
-#ifdef MICA_WITHOUT_GROUPED
-inline constexpr bool kWithGrouped = false;
-#else
-inline constexpr bool kWithGrouped = true;
-#endif
-#ifdef MICA_WITHOUT_SPREAD
-inline constexpr bool kWithSpread = false;
-#else
-inline constexpr bool kWithSpread = true;
-#endif
 
 // Whether the algorithm can compute the problem at all.
 bool conv_fits(const ConvProblem& problem, ConvAlgorithm algorithm);

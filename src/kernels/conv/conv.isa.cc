@@ -31,7 +31,7 @@ void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, f
 using RunTask = void (*)(const ConvArgs& args, int64_t task, float* scratch);
 
 void run_product_task(const ConvArgs& args, int64_t task, float* scratch) {
-  if (args.choice.planes)
+  if ((kWithPlanes[0] || kWithPlanes[1] || kWithPlanes[2]) && args.choice.planes)
     run_plane_task(args, task, scratch);
   else
     run_implicit_task(args, tile_task(args, task), scratch);

@@ -138,8 +138,8 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
 
 double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
   const int64_t channels = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
-  const WinogradPlane plane = winograd_plane(p, algorithm);
-  return kDeviations * (plane.fits ? winograd_error(plane, channels) : chain_error(channels * taps));
+  if (!is_winograd(algorithm)) return kDeviations * chain_error(channels * taps);
+  return kDeviations * winograd_error(winograd_plane(p, algorithm), channels);
 }
 
 // Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error.
@@ -172,7 +172,7 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     one.algorithm = static_cast<ConvAlgorithm>(i + 1);
     one.fits = conv_fits(p, one.algorithm);
     if (!one.fits || out_pixels(p) <= 0 || p.out_channels <= 0) continue;
-    const bool winograd = winograd_plane(p, one.algorithm).fits;
+    const bool winograd = is_winograd(one.algorithm);
     one.error = error_of(p, one.algorithm);
     one.allowed = !winograd || one.error <= kMostConvError;
     one.modest = !winograd || one.error <= kMostOfDirect * error_of(p, ConvAlgorithm::kImplicit);

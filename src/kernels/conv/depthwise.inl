@@ -175,22 +175,31 @@ void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
 
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 
+// Widths and strides with code of their own, where no list of a trimmed build leaves it out. Where vectors are narrow,
+// few channels are behind the last whole one: no such code for them.
+template <int kWidth, int kStride, bool kFull>
+consteval bool has_depthwise() {
+  const char shape[] = {'0' + kWidth, 'x', '0' + kStride};
+  const char rest[] = {'0' + kWidth, 'x', '0' + kStride, ' ', 'r', 'e', 's', 't'};
+  if (has_part("depthwise", {rest, sizeof rest})) return kFull || kLanes > 4;
+  return kFull && has_part("depthwise", {shape, sizeof shape});
+}
+
+template <int kStride, bool kFull>
+MICA_INLINE DepthwiseRowFn depthwise_fn_of(int64_t width) {
+  if constexpr (has_depthwise<3, kStride, kFull>())
+    if (width == 3) return depthwise_row_of<3, kStride, kFull>;
+  if constexpr (has_depthwise<5, kStride, kFull>())
+    if (width == 5) return depthwise_row_of<5, kStride, kFull>;
+  if constexpr (has_depthwise<7, kStride, kFull>())
+    if (width == 7) return depthwise_row_of<7, kStride, kFull>;
+  return depthwise_row<kFull>;
+}
+
 template <bool kFull>
-MICA_INLINE DepthwiseRowFn depthwise_fn([[maybe_unused]] const ConvProblem& p) {
-  // Where vectors are narrow, few channels are behind the last whole one: no code of their own for them.
-  if constexpr (kFull || kLanes > 4) {
-    const int64_t width = p.kernel[2];
-    if (p.dilation[2] == 1 && p.stride[2] == 1) {
-      if (width == 3) return depthwise_row_of<3, 1, kFull>;
-      if (width == 5) return depthwise_row_of<5, 1, kFull>;
-      if (width == 7) return depthwise_row_of<7, 1, kFull>;
-    }
-    if (p.dilation[2] == 1 && p.stride[2] == 2) {
-      if (width == 3) return depthwise_row_of<3, 2, kFull>;
-      if (width == 5) return depthwise_row_of<5, 2, kFull>;
-      if (width == 7) return depthwise_row_of<7, 2, kFull>;
-    }
-  }
+MICA_INLINE DepthwiseRowFn depthwise_fn(const ConvProblem& p) {
+  if (p.dilation[2] == 1 && p.stride[2] == 1) return depthwise_fn_of<1, kFull>(p.kernel[2]);
+  if (p.dilation[2] == 1 && p.stride[2] == 2) return depthwise_fn_of<2, kFull>(p.kernel[2]);
   return depthwise_row<kFull>;
 }
 

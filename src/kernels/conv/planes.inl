@@ -66,11 +66,16 @@ __attribute__((noinline)) void plane_tile(const PlaneTile& t) {
 }
 
 using PlaneTileFn = void (*)(const PlaneTile&);
+template <int kRows, int kPanels, int kStep>
+MICA_INLINE PlaneTileFn plane_tile_of() {
+  if constexpr (kWithPlanes[kStep]) return plane_tile<kRows, kPanels, kStep>;
+  return nullptr;
+}
 template <int kRows, int kPanels>
 MICA_INLINE PlaneTileFn plane_tile_fn(int64_t step) {
-  return step == 1   ? plane_tile<kRows, kPanels, 1>
-         : step == 2 ? plane_tile<kRows, kPanels, 2>
-                     : plane_tile<kRows, kPanels, 0>;
+  return step == 1   ? plane_tile_of<kRows, kPanels, 1>()
+         : step == 2 ? plane_tile_of<kRows, kPanels, 2>()
+                     : plane_tile_of<kRows, kPanels, 0>();
 }
 
 // The worker's scratch: offsets of each step of k within the input and within the copy of an edge, and that copy.

@@ -1,6 +1,7 @@
 #include "kernels/eltwise/eltwise.h"
 
 #include "kernels/eltwise/functions.inl"
+#include "types/pointwise_parts.h"
 
 namespace mica::MICA_ISA {
 namespace {
@@ -43,7 +44,9 @@ struct Tables {
 template <int kIndex>
 constexpr void fill(Tables& t) {
   constexpr auto kF = static_cast<Pointwise>(kIndex);
-  if constexpr (kF < Pointwise::kAdd) {
+  if constexpr (!has_function(kF)) {
+    // Hooks ask before they make a chain of it.
+  } else if constexpr (kF < Pointwise::kAdd) {
     t.unary[kIndex] = unary<kF>;
   } else {
     t.binary[kIndex][0] = binary<kF, One::kNone>;

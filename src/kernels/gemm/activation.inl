@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/gemm/epilogue.h"
 #include "simd/simd.h"
+#include "types/pointwise_parts.h"
 
 namespace mica::MICA_ISA {
 
@@ -122,12 +123,34 @@ void activate_rows(const TileOut& t) {
   }
 }
 
+// Whether some model of the build has a function that is this activation (step/gemm_epilogue.cc).
+consteval bool has_activation(Activation kind) {
+  switch (kind) {
+    case Activation::kNone: return true;
+    case Activation::kClip: return has_function(Pointwise::kRelu) || has_function(Pointwise::kClip);
+    case Activation::kLeakyRelu: return has_function(Pointwise::kLeakyRelu);
+    case Activation::kHardSigmoid: return has_function(Pointwise::kHardSigmoid);
+    case Activation::kHardSwish: return has_function(Pointwise::kHardSwish);
+    case Activation::kSigmoid: return has_function(Pointwise::kSigmoid);
+    case Activation::kSilu: return has_function(Pointwise::kSilu);
+    case Activation::kTanh: return has_function(Pointwise::kTanh);
+    case Activation::kGelu: return has_function(Pointwise::kGelu);
+  }
+  return true;
+}
+
 using ActivateRowsFn = void (*)(const TileOut&);
+// Null: a trimmed build without it, whose hooks never ask for it.
+template <Activation kKind>
+constexpr ActivateRowsFn activate_rows_fn() {
+  if constexpr (has_activation(kKind)) return activate_rows<kKind>;
+  return nullptr;
+}
 constexpr ActivateRowsFn kActivateRows[] = {
-    activate_rows<Activation::kNone>,      activate_rows<Activation::kClip>,
-    activate_rows<Activation::kLeakyRelu>, activate_rows<Activation::kHardSigmoid>,
-    activate_rows<Activation::kHardSwish>, activate_rows<Activation::kSigmoid>,
-    activate_rows<Activation::kSilu>,      activate_rows<Activation::kTanh>,
-    activate_rows<Activation::kGelu>};
+    activate_rows_fn<Activation::kNone>(),      activate_rows_fn<Activation::kClip>(),
+    activate_rows_fn<Activation::kLeakyRelu>(), activate_rows_fn<Activation::kHardSigmoid>(),
+    activate_rows_fn<Activation::kHardSwish>(), activate_rows_fn<Activation::kSigmoid>(),
+    activate_rows_fn<Activation::kSilu>(),      activate_rows_fn<Activation::kTanh>(),
+    activate_rows_fn<Activation::kGelu>()};
 
 }  // namespace mica::MICA_ISA

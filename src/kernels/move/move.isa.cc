@@ -1,5 +1,6 @@
 #include "kernels/move/move.h"
 
+#include "base/parts.h"
 #include "simd/simd.h"
 
 namespace mica::MICA_ISA {
@@ -68,11 +69,12 @@ MICA_INLINE void transpose_words(I32 (&rows)[kLanes], char* to, int64_t to_pitch
   MICA_UNROLL for (int i = 0; i < kLanes; ++i) store_words(to + i * to_pitch, as_i32(v[i]));
 }
 
-template <int kBytes>
+// kVectors: in vectors, which only elements of 1, 2 and 4 bytes are; trimmed builds may do without (base/parts.h).
+template <int kBytes, bool kVectors>
 struct Tile;
 
 template <>
-struct Tile<4> {
+struct Tile<4, true> {
   static constexpr int kSide = kLanes;
   static MICA_INLINE void run(const char* from, int64_t from_pitch, char* to, int64_t to_pitch) {
     I32 rows[kLanes];
@@ -83,7 +85,7 @@ struct Tile<4> {
 
 // Two rows of halves become words that hold a column's pair each; then words are transposed.
 template <>
-struct Tile<2> {
+struct Tile<2, true> {
   static constexpr int kSide = 2 * kLanes;
   static MICA_INLINE void run(const char* from, int64_t from_pitch, char* to, int64_t to_pitch) {
     const I32 low = set1(0xffff), high = shift_left<16>(low);
@@ -100,7 +102,7 @@ struct Tile<2> {
 
 // Four rows of bytes become words that hold four rows of one column each.
 template <>
-struct Tile<1> {
+struct Tile<1, true> {
   static constexpr int kSide = 4 * kLanes;
   static MICA_INLINE void run(const char* from, int64_t from_pitch, char* to, int64_t to_pitch) {
     const I32 even = set1(0x00ff00ff), odd = shift_left<8>(even), low = set1(0xffff), high = shift_left<16>(low);
@@ -122,9 +124,15 @@ struct Tile<1> {
   }
 };
 
+template <int kBytes>
+consteval bool in_vectors() {
+  return (kBytes == 1 && has_part("bytes", "1")) || (kBytes == 2 && has_part("bytes", "2")) ||
+         (kBytes == 4 && has_part("bytes", "4"));
+}
+
 // Elements of 8 and 16 bytes fill half or all of a move: squares of 8 keep both sides within few cache lines.
 template <int kBytes>
-struct Tile {
+struct Tile<kBytes, false> {
   static constexpr int kSide = 8;
   static MICA_INLINE void run(const char* from, int64_t from_pitch, char* to, int64_t to_pitch) {
     for (int c = 0; c < kSide; ++c)
@@ -134,12 +142,13 @@ struct Tile {
 
 template <int kBytes>
 void transpose_block(const char* from, int64_t from_pitch, char* to, int64_t to_pitch, int64_t rows, int64_t columns) {
-  constexpr int64_t kSide = Tile<kBytes>::kSide;
+  using Square = Tile<kBytes, in_vectors<kBytes>()>;
+  constexpr int64_t kSide = Square::kSide;
   int64_t r = 0;
   for (; r + kSide <= rows; r += kSide) {
     int64_t c = 0;
     for (; c + kSide <= columns; c += kSide)
-      Tile<kBytes>::run(from + r * from_pitch + c * kBytes, from_pitch, to + c * to_pitch + r * kBytes, to_pitch);
+      Square::run(from + r * from_pitch + c * kBytes, from_pitch, to + c * to_pitch + r * kBytes, to_pitch);
     for (; c < columns; ++c)
       for (int64_t k = r; k < r + kSide; ++k)
         move<kBytes>(from + k * from_pitch + c * kBytes, to + c * to_pitch + k * kBytes);

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/parts.h"
+
 namespace mica {
 
 enum class Isa : uint8_t;
@@ -17,6 +19,14 @@ enum class PoolKind : uint8_t {
   kL1,       // Σ|x|
   kL2,       // √Σx²
 };
+
+// Whether an operator of this build makes the kind; trimmed builds lack the others (base/parts.h).
+constexpr bool has_pool(PoolKind kind) {
+  constexpr bool kMax = has_part("operator", "max_pool") || has_part("operator", "global_max_pool");
+  constexpr bool kAverage = has_part("operator", "average_pool") || has_part("operator", "global_average_pool");
+  constexpr bool kNorms = has_part("operator", "lp_pool") || has_part("operator", "global_lp_pool");
+  return kind == PoolKind::kMax ? kMax : kind == PoolKind::kAverage ? kAverage : kNorms;
+}
 
 // Axes are depth, height, width. Strides are floats from one image, depth, row or pixel to the next; channels are
 // adjacent.

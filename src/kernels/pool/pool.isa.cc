@@ -98,6 +98,16 @@ void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t
   }
 }
 
+using PoolRowsFn = void (*)(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t channel_begin,
+                            int64_t channel_end);
+template <PoolKind kKind>
+constexpr PoolRowsFn pool_rows_fn() {
+  if constexpr (has_pool(kKind)) return pool_rows<kKind>;
+  return nullptr;
+}
+constexpr PoolRowsFn kPoolRows[] = {pool_rows_fn<PoolKind::kMax>(), pool_rows_fn<PoolKind::kAverage>(),
+                                    pool_rows_fn<PoolKind::kL1>(), pool_rows_fn<PoolKind::kL2>()};
+
 void run(const PoolArgs& args, int64_t task_begin, int64_t task_end) {
   const PoolProblem& p = args.problem;
   const PoolChoice& c = args.choice;
@@ -107,12 +117,7 @@ void run(const PoolArgs& args, int64_t task_begin, int64_t task_end) {
     const int64_t row_tasks = (rows + c.row_block - 1) / c.row_block;
     const int64_t row = task % row_tasks * c.row_block, channel = task / row_tasks * c.channel_block;
     const int64_t row_end = least(rows, row + c.row_block), channel_end = least(p.channels, channel + c.channel_block);
-    switch (p.kind) {
-      case PoolKind::kMax: pool_rows<PoolKind::kMax>(args, row, row_end, channel, channel_end); break;
-      case PoolKind::kAverage: pool_rows<PoolKind::kAverage>(args, row, row_end, channel, channel_end); break;
-      case PoolKind::kL1: pool_rows<PoolKind::kL1>(args, row, row_end, channel, channel_end); break;
-      case PoolKind::kL2: pool_rows<PoolKind::kL2>(args, row, row_end, channel, channel_end); break;
-    }
+    kPoolRows[static_cast<int>(p.kind)](args, row, row_end, channel, channel_end);
   }
 }
 

@@ -11,6 +11,8 @@ Status check_links(const PointwiseChain& chain, size_t inputs) {
   for (size_t i = 0; i < n; ++i) {
     const int64_t f = chain.functions[i];
     MICA_CHECK(f > 0 && f < kPointwiseCount, kBadAttribute, "function {} of the chain is {}", i, f);
+    MICA_CHECK(in_build(static_cast<Pointwise>(f)), kUnsupportedOperator,
+               "element-wise function `{}` is not in this build", info_of(static_cast<Pointwise>(f)).name);
     const int64_t operand = chain.operands.get(i, -1);
     const bool binary = info_of(static_cast<Pointwise>(f)).inputs == 2;
     MICA_CHECK(!binary || (operand >= 0 && operand < static_cast<int64_t>(inputs)), kBadAttribute,

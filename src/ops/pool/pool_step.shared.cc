@@ -37,6 +37,7 @@ Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std::string
   ImageView view;
   if (x.dtype != DType::kF32 || x.empty() || out.empty() || !image_view(x, view) || !image_view(out, view))
     return false;
+  if (!has_pool(problem.kind)) return false;
   const int y = static_cast<int>(scope.inputs.size());
   MICA_TRY(const ImageOperand to, write_channels_last(scope, y, out));
   if (to.operand < 0) return false;
@@ -49,7 +50,7 @@ Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std::string
 
 Result<bool> bind_pool_8bit(BindScope& scope, const PoolProblem& problem, std::string_view name) {
   const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
-  if (x.empty() || out.empty() || !can_narrow(out)) return false;
+  if (x.empty() || out.empty() || !can_narrow(out) || !has_pool(problem.kind)) return false;
   MICA_TRY(const ImageOperand from, read_widened(scope, 0, x, {}));
   MICA_TRY(const ImageOperand to, temporary_image(scope, out));
   if (from.operand < 0 || to.operand < 0) return false;
