@@ -220,8 +220,8 @@ struct ModelSummary {
 };
 ModelSummary summarize(const mica_model* model);
 
-// What a runtime for this model alone needs, beside the algorithms that a machine chooses: lines of a list for the build
-// option MICA_TRIM, such as "operator conv", in order.
+// What a runtime for this model alone needs, beside the algorithms that a machine chooses: lines of a list for the
+// build option MICA_TRIM, such as "operator conv", in order.
 std::vector<std::string> parts_of(const mica_model* model);
 
 }  // namespace mica::tools

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runtimes trimmed to models: each runs its own on every instruction set, says of another what it lacks, and is smaller.
+"""Runtimes trimmed to models: each runs its own on every instruction set, says what it lacks for another, and is small.
 
     trim.py BUILD [MODEL...]     BUILD: a build tree with the command and the whole shared library
 
