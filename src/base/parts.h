@@ -12,14 +12,14 @@ inline constexpr bool kTrimmed = MICA_TRIMMED;
 inline constexpr std::string_view kParts[] = {MICA_PARTS};  // the lists' lines
 
 // Whether the build has the part of a kind, such as "operator" "conv".
-consteval bool has_part(std::string_view kind, std::string_view name) {
+constexpr bool has_part(std::string_view kind, std::string_view name) {
   for (std::string_view part : kParts)
     if (part.size() == kind.size() + 1 + name.size() && part.starts_with(kind) && part.ends_with(name)) return true;
   return !kTrimmed;
 }
 
 // Whether it has a part of the kind whose name begins so.
-consteval bool has_part_like(std::string_view kind, std::string_view begin) {
+constexpr bool has_part_like(std::string_view kind, std::string_view begin) {
   for (std::string_view part : kParts)
     if (part.starts_with(kind) && part.size() > kind.size() && part.substr(kind.size() + 1).starts_with(begin))
       return true;

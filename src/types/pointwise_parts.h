@@ -24,7 +24,7 @@ inline constexpr PointwiseInfo kPointwiseInfo[kPointwiseCount] = {
 
 // Whether kernels have the function: some list names it or its operator, or an operator whose hook takes it instead.
 // The reference has all of them.
-consteval bool has_function(Pointwise f) {
+constexpr bool has_function(Pointwise f) {
   const std::string_view name = kPointwiseInfo[static_cast<int>(f)].name;
   switch (f) {
     case Pointwise::kNone:

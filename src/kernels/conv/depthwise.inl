@@ -178,7 +178,7 @@ using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 // Widths and strides with code of their own, where no list of a trimmed build leaves it out. Where vectors are narrow,
 // few channels are behind the last whole one: no such code for them.
 template <int kWidth, int kStride, bool kFull>
-consteval bool has_depthwise() {
+constexpr bool has_depthwise() {
   const char shape[] = {'0' + kWidth, 'x', '0' + kStride};
   const char rest[] = {'0' + kWidth, 'x', '0' + kStride, ' ', 'r', 'e', 's', 't'};
   if (has_part("depthwise", {rest, sizeof rest})) return kFull || kLanes > 4;

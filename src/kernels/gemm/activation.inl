@@ -124,7 +124,7 @@ void activate_rows(const TileOut& t) {
 }
 
 // Whether some model of the build has a function that is this activation (step/gemm_epilogue.cc).
-consteval bool has_activation(Activation kind) {
+constexpr bool has_activation(Activation kind) {
   switch (kind) {
     case Activation::kNone: return true;
     case Activation::kClip: return has_function(Pointwise::kRelu) || has_function(Pointwise::kClip);

@@ -86,7 +86,7 @@ struct Tile<4, true> {
 // Two rows of halves become words that hold a column's pair each; then words are transposed.
 template <>
 struct Tile<2, true> {
-  static constexpr int kSide = 2 * kLanes;
+  [[maybe_unused]] static constexpr int kSide = 2 * kLanes;
   static MICA_INLINE void run(const char* from, int64_t from_pitch, char* to, int64_t to_pitch) {
     const I32 low = set1(0xffff), high = shift_left<16>(low);
     I32 even[kLanes], odd[kLanes];
@@ -103,7 +103,7 @@ struct Tile<2, true> {
 // Four rows of bytes become words that hold four rows of one column each.
 template <>
 struct Tile<1, true> {
-  static constexpr int kSide = 4 * kLanes;
+  [[maybe_unused]] static constexpr int kSide = 4 * kLanes;
   static MICA_INLINE void run(const char* from, int64_t from_pitch, char* to, int64_t to_pitch) {
     const I32 even = set1(0x00ff00ff), odd = shift_left<8>(even), low = set1(0xffff), high = shift_left<16>(low);
     I32 columns[4][kLanes];
@@ -125,7 +125,7 @@ struct Tile<1, true> {
 };
 
 template <int kBytes>
-consteval bool in_vectors() {
+constexpr bool in_vectors() {
   return (kBytes == 1 && has_part("bytes", "1")) || (kBytes == 2 && has_part("bytes", "2")) ||
          (kBytes == 4 && has_part("bytes", "4"));
 }
