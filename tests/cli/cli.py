@@ -130,6 +130,7 @@ def convert(place):
     mica("convert", DIGITS, "-o", out, "--trim", "--no-check")
     needs = (place / f"{out.name}.trim").read_text().splitlines()
     expect("operator conv" in needs and any(line.startswith("kernel conv_f32_") for line in needs), "what it needs")
+    expect({"function relu", "planes 1", "bytes 4"} <= set(needs), "functions, strides and sizes that it needs")
     damaged = bytearray(out.read_bytes())
     damaged[100] ^= 0xFF
     (place / "damaged.mica").write_bytes(damaged)
