@@ -52,6 +52,23 @@ TEST(GatherNd, Batches) {
          .expect = {{.numbers = {2, 3, 4, 5}}}});
   check_error({.op = "gather_nd", .inputs = {iota({2}), at({1, 2}, {0, 0})}}, Code::kBadShape);
 }
+TEST(GatherNd, Kernels) {
+  for (DType dtype : {DType::kU8, DType::kF16, DType::kF32, DType::kI64})
+    for (DType index : {DType::kI32, DType::kI64})
+      for (int64_t batch : {0, 1, 2})
+        for (int64_t tuple : {0, 1, 2}) {
+          const std::vector<int64_t> places =
+              batch == 2 ? std::vector<int64_t>{3, 3, 100, tuple} : std::vector<int64_t>{3, 91, tuple};
+          check({.op = "gather_nd",
+                 .attributes = {{"batch_dims", batch}},
+                 .inputs = {uniform({3, 3, 3, 3}, -9, 9, 1, dtype), uniform(places, -3, 2, 2, index)},
+                 .expect_kernel = "gather_nd"});
+        }
+  check({.op = "gather_nd", .inputs = {iota({2, 2}), at({0, 1}, {})}});
+  check({.op = "gather_nd", .inputs = {iota({3}), at({1}, {-2})}, .expect = {{.numbers = {1}, .dims = {{}}}}});
+  for (double bad : {3., -4., 9e18})
+    check_error({.op = "gather_nd", .inputs = {iota({3, 2}), at({2, 1}, {1, bad})}}, Code::kBadValue);
+}
 TEST(Scatter, OneElementAPlace) {
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI64, DType::kI8})
     for (DType index : {DType::kI32, DType::kI64})
