@@ -67,7 +67,7 @@ class Trimming:
     def gives_the_same(self, model, library):
         ran = []
         for isa in SETS:
-            out = self.folder / "values"
+            out = self.folder / "numbers"
             whole = values(self.programs["values"], model, self.whole, isa, out)
             small = values(self.programs["values"], model, library, isa, out)
             if whole is None and small is None:
