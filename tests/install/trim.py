@@ -65,7 +65,7 @@ class Trimming:
         return tree / "libmica.so"
 
     def gives_the_same(self, model, library):
-        ran = []
+        ran, count = [], 0
         for isa in SETS:
             out = self.folder / "numbers"
             whole = values(self.programs["values"], model, self.whole, isa, out)
@@ -76,10 +76,11 @@ class Trimming:
             near = len(whole) == len(small) and all(abs(x - y) <= TOLERANCE * most for x, y in zip(whole, small))
             if not (near and whole):
                 raise Failed(f"{model.name} with {isa}: other values than the whole library's")
+            count = len(whole)
             ran.append(isa + ("" if whole == small else " (other bits)"))
         if not ran:
             raise Failed("no instruction set ran")
-        print(f"{model.name}: {len(whole)} values as the whole library's with {', '.join(ran)}")
+        print(f"{model.name}: {count} values as the whole library's with {', '.join(ran)}")
 
     def refuses(self, model, library, said):
         env = dict(os.environ, LD_LIBRARY_PATH=str(library.parent))
