@@ -8,6 +8,8 @@
 #   planes 2                       convolutions of this stride along rows (0: beyond 2) that may read a picture's planes
 #   bytes 4                        sizes of elements that have code of their own for transposition
 #   custom operators               operators of the caller's
+#   means rows                     averages that may start from the means of rows that a convolution tells
+#   measured choices               what `mica tune` measured: the model had such a file
 #   kernel conv_f32_winograd6      a kernel that ran on the machine that wrote the list: algorithms of convolutions that
 #                                  no list names are left out too. Implicit products stay: they serve every convolution,
 #                                  where another machine or shape would have taken another algorithm

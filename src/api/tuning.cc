@@ -15,9 +15,15 @@ Result<Tuning> read_tuning(std::string_view path) {
 }  // namespace
 
 Status take_tuning(const mica_context& context, const char* path, std::string_view beside, Model& model) {
-  const bool asked = path != nullptr;
+  const bool asked = path != nullptr && *path;
+  if constexpr (!kWithTuning) {
+    if (!asked) return {};
+    return error(Code::kUsage, "this runtime is trimmed and takes no measured choices")
+        .at(path)
+        .hinting("`mica tune` the model before `mica convert --trim`");
+  }
   String name;
-  if (asked) {
+  if (path) {
     MICA_TRY_STATUS(name.assign(path));
   } else if (!beside.empty()) {
     MICA_TRY_STATUS(name.print("{}.tune", beside));

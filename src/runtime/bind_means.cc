@@ -2,6 +2,7 @@
 // writes it: the image is not read again.
 #include <algorithm>
 
+#include "base/parts.h"
 #include "runtime/binder.h"
 
 namespace mica {
@@ -10,6 +11,7 @@ namespace mica {
 Status SegmentBinder::find_row_means() {
   scratch_.row_means.clear();
   scratch_.row_means_uses.clear();
+  if constexpr (!has_part("means", "rows")) return {};
   if (context_.reference_only || !context_.row_means) return {};
   for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s) {
     const Stage& stage = function_.stages[s];

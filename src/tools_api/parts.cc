@@ -7,6 +7,7 @@
 #include "mica/tools.hpp"
 #include "ops/conv/conv.h"
 #include "ops/pointwise/pointwise_chain.h"
+#include "step/run.h"
 
 namespace mica::tools {
 namespace {
@@ -47,14 +48,28 @@ void add_stage(const PlanFunction& function, const Stage& stage, Parts& parts) {
   if (name == "conv" || name == "conv_integer" || name == "qlinear_conv") add_convolution(function, stage, parts);
 }
 
+// Averages may start from what convolutions with groups tell while they write.
+void add_means(const PlanFunction& function, const Stage& stage, Parts& parts) {
+  const RunDef* hook = find_run(*stage.op);
+  if (!hook || !hook->takes_row_means || stage.inputs.empty() || stage.inputs[0] == kNoIndex) return;
+  for (const Stage& maker : function.stages)
+    if (maker.op->name == "conv" && maker.outputs[0] == stage.inputs[0] &&
+        reinterpret_cast<const Conv*>(maker.attributes.data())->groups > 1)
+      parts.insert("means rows");
+}
+
 }  // namespace
 
 std::vector<std::string> parts_of(const mica_model* model) {
   Parts parts;
   if (!model) return {};
   const Plan& plan = model->core->plan();
+  if (!model->core->tuning().empty()) parts.insert("measured choices");
   for (const PlanFunction& function : plan.functions) {
-    for (const Stage& stage : function.stages) add_stage(function, stage, parts);
+    for (const Stage& stage : function.stages) {
+      add_stage(function, stage, parts);
+      add_means(function, stage, parts);
+    }
     for (const PlanValue& value : function.values)
       if (value.type.dtype != DType::kNone && value.type.dtype != DType::kString)
         parts.insert("bytes " + std::to_string(element_bytes(value.type.dtype)));

@@ -59,7 +59,10 @@ enum class ConvAlgorithm : uint8_t {
   kWinograd8,
 };
 // Whether a task makes whole rows, so that it can tell their means (ConvArgs::row_means).
-inline bool makes_row_means(ConvAlgorithm a) { return a == ConvAlgorithm::kDepthwise || a == ConvAlgorithm::kGrouped; }
+inline constexpr bool kWithRowMeans = has_part("means", "rows");
+inline bool makes_row_means(ConvAlgorithm a) {
+  return kWithRowMeans && (a == ConvAlgorithm::kDepthwise || a == ConvAlgorithm::kGrouped);
+}
 std::string_view name_of(ConvAlgorithm algorithm);
 
 // What a trimmed build may leave out (cmake/MicaTrim.cmake): it is then never chosen.

@@ -287,7 +287,7 @@ void depthwise_rows(const ConvArgs& args, const DepthwiseRange& range, Depthwise
         e.finish(e.finish_context, d.out, d.out_pixel, row * p.out[2], channel, p.out[2], d.lanes);
     }
     if (later) depthwise_finish(args, range, row, o);
-    if (args.row_means) store_row_means(args, range, row, o);
+    if (kWithRowMeans && args.row_means) store_row_means(args, range, row, o);
   }
 }
 

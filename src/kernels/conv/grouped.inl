@@ -242,7 +242,7 @@ void grouped_band(const ConvArgs& args, DepthwiseRange range, float* scratch) {
     Pixel o = first;
     for (int64_t row = range.row_begin; row < range.row_end && (later || e.finish || args.row_means); ++row, ++o.y) {
       if (later || e.finish) depthwise_finish(args, range, row, o, later);
-      if (args.row_means) store_row_means(args, range, row, o);
+      if (kWithRowMeans && args.row_means) store_row_means(args, range, row, o);
     }
   }
 }

@@ -76,7 +76,7 @@ Status take_epilogue(BindScope& scope, conv::ConvStep& step, bool direct_output)
 
 // What was measured for the problem; kAuto when nothing was, or nothing that is known.
 ConvAlgorithm tuned_algorithm(const BindScope& scope, const ConvProblem& p) {
-  if (!scope.tuning || scope.tuning->empty() || scope.exact) return ConvAlgorithm::kAuto;
+  if (!kWithTuning || !scope.tuning || scope.tuning->empty() || scope.exact) return ConvAlgorithm::kAuto;
   char key[kConvKeySize];
   return conv_algorithm(scope.tuning->find(conv::kTuningFamily, {key, print_key(p, key, sizeof key)}));
 }
@@ -190,6 +190,6 @@ Result<bool> bind(BindScope& scope) {
 
 }  // namespace
 
-MICA_RUN(conv) = {.bind = bind, .rows = rows, .makes_row_means = true};
+MICA_RUN(conv) = {.bind = bind, .rows = rows, .makes_row_means = kWithRowMeans};
 
 }  // namespace mica
