@@ -24,27 +24,37 @@ void run_nearest(const void* arguments, void* const* operands, const TaskRange& 
                    static_cast<char*>(operands[args.out]), range.begin, range.end);
 }
 
+constexpr int64_t kMostTaps = 256;
+
+// Places for an axis's taps and weights, in its order.
+struct AxisTables {
+  int32_t* index;
+  float* weight;
+};
+Result<AxisTables> make_tables(BindScope& scope, ResampleAxis& axis) {
+  const auto count = static_cast<size_t>(axis.taps * axis.out);
+  MICA_TRY(void* index, scope.memory(count * sizeof(int32_t)));
+  MICA_TRY(void* weight, scope.memory(count * sizeof(float)));
+  const AxisTables made{static_cast<int32_t*>(index), static_cast<float*>(weight)};
+  axis.index = made.index;
+  axis.weight = made.weight;
+  return made;
+}
+
 // Taps and weights of one axis, tap by tap. An axis that stays as it is has one tap of weight 1.
 Result<bool> make_axis(BindScope& scope, const ResizeAxis& plan, ResampleAxis& axis) {
   const auto& attributes = scope.attributes<Resize>();
   const bool same = plan.same(attributes);
   axis = {.in = plan.in, .out = plan.out, .taps = same ? 1 : resize_taps(attributes, plan)};
-  constexpr int64_t kMostTaps = 256;
   if (axis.taps > kMostTaps || plan.in > INT32_MAX || plan.out > INT32_MAX) return false;
-  const auto count = static_cast<size_t>(axis.taps * axis.out);
-  MICA_TRY(void* index_memory, scope.memory(count * sizeof(int32_t)));
-  MICA_TRY(void* weight_memory, scope.memory(count * sizeof(float)));
-  auto* index = static_cast<int32_t*>(index_memory);
-  auto* weight = static_cast<float*>(weight_memory);
-  axis.index = index;
-  axis.weight = weight;
+  MICA_TRY(const AxisTables tables, make_tables(scope, axis));
   for (int64_t i = 0; i < axis.out; ++i) {
     int64_t places[kMostTaps] = {i};
     double weights[kMostTaps] = {1};
     if (!same && !resize_sample(attributes, plan, i, places, weights)) return false;
     for (int64_t k = 0; k < axis.taps; ++k) {
-      index[k * axis.out + i] = static_cast<int32_t>(places[k]);
-      weight[k * axis.out + i] = static_cast<float>(weights[k]);
+      tables.index[k * axis.out + i] = static_cast<int32_t>(places[k]);
+      tables.weight[k * axis.out + i] = static_cast<float>(weights[k]);
     }
   }
   return true;
@@ -53,19 +63,13 @@ Result<bool> make_axis(BindScope& scope, const ResizeAxis& plan, ResampleAxis& a
 // Neighbouring axes as one: a sample of `inner` in each sample of `outer`, their taps multiplied.
 Result<bool> product_of(BindScope& scope, const ResampleAxis& outer, const ResampleAxis& inner, ResampleAxis& axis) {
   axis = {.in = outer.in * inner.in, .out = outer.out * inner.out, .taps = outer.taps * inner.taps};
-  if (axis.in > INT32_MAX) return false;
-  const auto count = static_cast<size_t>(axis.taps * axis.out);
-  MICA_TRY(void* index_memory, scope.memory(count * sizeof(int32_t)));
-  MICA_TRY(void* weight_memory, scope.memory(count * sizeof(float)));
-  auto* index = static_cast<int32_t*>(index_memory);
-  auto* weight = static_cast<float*>(weight_memory);
-  axis.index = index;
-  axis.weight = weight;
+  if (axis.taps > kMostTaps || axis.in > INT32_MAX || axis.out > INT32_MAX) return false;
+  MICA_TRY(AxisTables next, make_tables(scope, axis));
   for (int64_t k = 0; k < axis.taps; ++k)
     for (int64_t i = 0; i < axis.out; ++i) {
       const int64_t a = k / inner.taps * outer.out + i / inner.out, b = k % inner.taps * inner.out + i % inner.out;
-      *index++ = static_cast<int32_t>(outer.index[a] * inner.in + inner.index[b]);
-      *weight++ = outer.weight[a] * inner.weight[b];
+      *next.index++ = static_cast<int32_t>(outer.index[a] * inner.in + inner.index[b]);
+      *next.weight++ = outer.weight[a] * inner.weight[b];
     }
   return true;
 }
