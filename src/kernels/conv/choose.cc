@@ -41,6 +41,11 @@ int64_t wanted_tasks(const ConvProblem& p, const GemmLimits& limits) {
   return most(1, least(wanted, static_cast<int64_t>(flops_of(p) / kLeastTaskFlops)));
 }
 
+// Pairs of panels, unless a task has all.
+int64_t panels_of_task(int64_t panels, int64_t n_tasks) {
+  return n_tasks > 1 ? up(up(panels, n_tasks), 2) * 2 : panels;
+}
+
 // Parts of tiles and of panels that are tasks together. Every part of tiles passes all weights, every part of panels
 // gathers all pixels: of the splits into as many tasks as are wanted, the one that costs least.
 struct Split {
@@ -85,7 +90,7 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const double gathered = static_cast<double>(out_pixels(p)) * static_cast<double>(depth) * sizeof(float);
   const Split split = split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / kStreamBytes);
   c.tile_block = up(c.tiles, split.m_tasks);
-  c.n_block = split.n_tasks > 1 ? up(up(panels, split.n_tasks), 2) * 2 : panels;
+  c.n_block = panels_of_task(panels, split.n_tasks);
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = p.groups * up(c.tiles, c.tile_block) * up(panels, c.n_block);
   // Taps (four 64-bit numbers a segment), pointers to segments, and a tile's gathered rows.
@@ -167,7 +172,7 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const int64_t m_tasks = up(c.tiles, c.tile_block), panels = columns / kPanel;
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
   const int64_t n_tasks = least(least(up(panels, 2), up(wanted, m_tasks)), 2 * limits.threads);
-  c.n_block = n_tasks > 1 ? up(up(panels, n_tasks), 2) * 2 : panels;
+  c.n_block = panels_of_task(panels, n_tasks);
   c.tasks = p.groups * m_tasks * up(panels, c.n_block);
   c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
                      plane.all_points() * (c.tile_block * (channels + c.n_block * kPanel) + 32);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/index/elements_step.h"
 #include "ops/index/gather_nd.h"
 #include "step/run.h"
 #include "types/operand.h"
@@ -54,13 +55,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
 
 KernelFn kernel_of(DType dtype) {
   if (is_sub_byte(dtype) || dtype == DType::kString) return nullptr;
-  switch (element_bytes(dtype)) {
-    case 1: return run<uint8_t>;
-    case 2: return run<uint16_t>;
-    case 4: return run<uint32_t>;
-    case 8: return run<uint64_t>;
-    default: return nullptr;
-  }
+  return by_bytes(element_bytes(dtype), []<class T>() -> KernelFn { return &run<T>; });
 }
 
 // Whether the shapes are those that the reference takes.

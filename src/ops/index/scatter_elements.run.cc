@@ -1,13 +1,12 @@
 #include <cstring>
 
-#include "ops/index/elements_step.h"
-#include "ops/index/scatter.h"
+#include "ops/index/scatter_kernel.h"
 
 namespace mica {
 namespace {
 
 // Later updates win where two meet, so that one task has all of a group of lines that lie beside each other.
-template <class T, Reduction reduction = Reduction::kNone>
+template <class T, Reduction reduction>
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const ElementsStep*>(arguments);
   const int64_t from = step.places * step.behind, to = step.size * step.behind;
@@ -27,26 +26,6 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-template <Reduction reduction>
-KernelFn reducing(DType dtype) {
-  return dtype == DType::kF32   ? run<float, reduction>
-         : dtype == DType::kI32 ? run<int32_t, reduction>
-         : dtype == DType::kI64 ? run<int64_t, reduction>
-                                : nullptr;
-}
-
-// Null: the reference's.
-KernelFn kernel_of(Reduction reduction, DType dtype) {
-  switch (reduction) {
-    case Reduction::kAdd: return reducing<Reduction::kAdd>(dtype);
-    case Reduction::kMul: return reducing<Reduction::kMul>(dtype);
-    case Reduction::kMin: return reducing<Reduction::kMin>(dtype);
-    case Reduction::kMax: return reducing<Reduction::kMax>(dtype);
-    case Reduction::kNone: break;
-  }
-  return by_bytes(element_bytes(dtype), []<class T>() -> KernelFn { return &run<T>; });
-}
-
 Result<bool> bind(BindScope& scope) {
   const auto& attributes = scope.attributes<Scatter>();
   const TensorView &data = scope.input(0).view, &indices = scope.input(1).view, &updates = scope.input(2).view;
@@ -56,7 +35,8 @@ Result<bool> bind(BindScope& scope) {
     return false;
   for (int i = 0; i < indices.rank; ++i)
     if (updates.dim(i) != indices.dim(i)) return false;
-  const KernelFn kernel = kernel_of(attributes.reduction, data.dtype);
+  const KernelFn kernel = scatter_kernel(attributes.reduction, data.dtype,
+                                         []<class T, Reduction reduction>() -> KernelFn { return &run<T, reduction>; });
   if (!kernel) return false;
   MICA_TRY_STATUS(scope.add({.kernel = kernel,
                              .arguments = step,

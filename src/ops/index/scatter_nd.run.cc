@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/index/scatter.h"
+#include "ops/index/scatter_kernel.h"
 #include "step/copy_step.h"
 
 namespace mica {
@@ -66,7 +66,7 @@ void copy_data(const void* arguments, void* const* operands, const TaskRange& ra
   if (operands[step.copy.from] != operands[step.copy.to]) move::run_copy_step(&step.copy, operands, range);
 }
 
-template <class T, Reduction reduction = Reduction::kNone>
+template <class T, Reduction reduction>
 void scatter(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const ScatterNdStep*>(arguments);
   const auto* updates = static_cast<const T*>(operands[2]);
@@ -92,35 +92,14 @@ void scatter(const void* arguments, void* const* operands, const TaskRange& rang
   }
 }
 
-template <Reduction reduction>
-KernelFn reducing(DType dtype) {
-  return dtype == DType::kF32   ? scatter<float, reduction>
-         : dtype == DType::kI32 ? scatter<int32_t, reduction>
-         : dtype == DType::kI64 ? scatter<int64_t, reduction>
-                                : nullptr;
-}
-
 struct Wide {
   uint64_t half[2];
 };
 
 // Null: the reference's.
 KernelFn kernel_of(Reduction reduction, DType dtype) {
-  switch (reduction) {
-    case Reduction::kAdd: return reducing<Reduction::kAdd>(dtype);
-    case Reduction::kMul: return reducing<Reduction::kMul>(dtype);
-    case Reduction::kMin: return reducing<Reduction::kMin>(dtype);
-    case Reduction::kMax: return reducing<Reduction::kMax>(dtype);
-    case Reduction::kNone: break;
-  }
-  switch (element_bytes(dtype)) {
-    case 1: return scatter<uint8_t>;
-    case 2: return scatter<uint16_t>;
-    case 4: return scatter<uint32_t>;
-    case 8: return scatter<uint64_t>;
-    case 16: return scatter<Wide>;
-    default: return nullptr;
-  }
+  if (reduction == Reduction::kNone && element_bytes(dtype) == sizeof(Wide)) return scatter<Wide, Reduction::kNone>;
+  return scatter_kernel(reduction, dtype, []<class T, Reduction kind>() -> KernelFn { return &scatter<T, kind>; });
 }
 
 // Whether slice i of the updates belongs at a place that grows evenly along each axis of the tuples, and no two meet.
