@@ -8,24 +8,9 @@ namespace {
 
 using support::difference;
 using support::Machinery;
+using support::numbers;
 using support::RunOptions;
-
-// "{...}" with n numbers of small magnitude.
-std::string numbers(int n) {
-  std::string text = "{";
-  for (int i = 0; i < n; ++i) text += (i ? ", " : "") + std::to_string((i * 37 % 23 - 11) * 0.03125);
-  return text + "}";
-}
-
-std::string weights(const char* name, std::vector<int> dims) {
-  int n = 1;
-  std::string text = std::string("  constant %") + name + ": f32[";
-  for (size_t i = 0; i < dims.size(); ++i) {
-    n *= dims[i];
-    text += (i ? "," : "") + std::to_string(dims[i]);
-  }
-  return text + "] = " + numbers(n) + "\n";
-}
+using support::weights;
 
 struct Problem {
   const char* name;

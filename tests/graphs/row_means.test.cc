@@ -11,23 +11,9 @@ namespace {
 
 using support::difference;
 using support::Machinery;
+using support::numbers;
 using support::RunOptions;
-
-std::string numbers(int n) {
-  std::string text = "{";
-  for (int i = 0; i < n; ++i) text += (i ? ", " : "") + std::to_string((i * 37 % 23 - 11) * 0.03125);
-  return text + "}";
-}
-
-std::string weights(const char* name, std::vector<int> dims) {
-  int n = 1;
-  std::string text = std::string("  constant %") + name + ": f32[";
-  for (size_t i = 0; i < dims.size(); ++i) {
-    n *= dims[i];
-    text += (i ? "," : "") + std::to_string(dims[i]);
-  }
-  return text + "] = " + numbers(n) + "\n";
-}
+using support::weights;
 
 std::string graph(const std::string& dims, const std::string& constants, const std::string& body) {
   return "graph \"means\"\n  input %x: f32[" + dims + "] \"x\"\n" + constants + body + "  output %y \"y\"\nend\n";

@@ -63,6 +63,22 @@ Machinery::~Machinery() {
   if (model_) model_->drop();
 }
 
+std::string numbers(int n) {
+  std::string text = "{";
+  for (int i = 0; i < n; ++i) text += (i ? ", " : "") + std::to_string((i * 37 % 23 - 11) * 0.03125);
+  return text + "}";
+}
+
+std::string weights(const char* name, std::vector<int> dims) {
+  int n = 1;
+  std::string text = std::string("  constant %") + name + ": f32[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    n *= dims[i];
+    text += (i ? "," : "") + std::to_string(dims[i]);
+  }
+  return text + "] = " + numbers(n) + "\n";
+}
+
 Lowered compiled(const std::string& text, const RunOptions& options) {
   try {
     Graph graph = graph_from_text(text);

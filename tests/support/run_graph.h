@@ -43,6 +43,10 @@ class Machinery {
   Session* session_ = nullptr;
 };
 
+// "{...}" with n numbers of small magnitude, and the line of a constant of such numbers.
+std::string numbers(int n);
+std::string weights(const char* name, std::vector<int> dims);
+
 Lowered compiled(const std::string& text, const RunOptions& options = {});
 // A tensor for an input of `type`.
 OwnedTensor filled(const Type& type, int64_t open_size, uint64_t seed);
