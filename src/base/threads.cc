@@ -15,9 +15,9 @@
 namespace mica {
 namespace {
 
-constexpr int64_t kChunksPerThread = 8;    // evens out threads of unequal speed; more only costs claims
+constexpr int64_t kParts = 4;              // of what is left are taken at a time: evens out threads of unequal speed
 constexpr int kPollsPerClock = 32;         // polls between looks at the clock, about 1 µs
-constexpr int64_t kCallerSpinNs = 50000;   // the longest the caller polls for a chunk that another thread holds
+constexpr int64_t kCallerSpinNs = 50000;   // the longest the caller polls for what another thread holds
 constexpr int64_t kPromptNs = 10000;       // the part of it after which the caller wants to know why
 constexpr int64_t kLookEveryNs = 2000000;  // asking for a thread's processor time costs up to a microsecond
 
@@ -63,40 +63,90 @@ class Lock {
   pthread_mutex_t& mutex_;
 };
 
-// One region. `unclaimed` counts chunks down. A thread that takes the step from n+1 to n owns chunk n, counted from the
-// end, and only an owner reads the other fields: the region cannot end while a chunk is owned, so they stay as they
-// are, whatever a latecomer saw before. `unfinished` reaching 0 ends the region.
+// The tasks [begin, end).
+struct Span {
+  int64_t begin = 0, end = 0;
+};
+
+// Tasks that wait for a thread, in one word. Their owner takes them from the front, others from the back, so that what
+// others take is what the owner would come to last.
+class alignas(kCacheLine) Share {
+ public:
+  static constexpr int64_t kMostTasks = (int64_t{1} << 31) - 1;
+
+  void fill(Span tasks) { word_.store(tasks.begin << 32 | tasks.end); }
+  bool empty() const { return none(span_of(word_.load())); }
+
+  // A part of what is left, so that others can still help with the rest; an empty span when nothing is.
+  Span take(bool front) {
+    int64_t word = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      const Span left = span_of(word);
+      if (none(left)) return {};
+      const int64_t taken = std::max<int64_t>((left.end - left.begin) / kParts, 1);
+      const int64_t rest = front ? word + (taken << 32) : word - taken;
+      if (word_.compare_exchange_weak(word, rest, std::memory_order_acquire, std::memory_order_relaxed))
+        return front ? Span{left.begin, left.begin + taken} : Span{left.end - taken, left.end};
+    }
+  }
+
+ private:
+  static Span span_of(int64_t word) { return {word >> 32, word & 0xffffffff}; }
+  static bool none(Span span) { return span.begin >= span.end; }
+
+  std::atomic<int64_t> word_{0};
+};
+
+// One region. Each thread has a share of adjacent tasks, the same fraction in every region: the rows that it wrote in
+// one stage it reads in the next, from its own caches. Who took tasks and has not counted them off `unfinished` owns
+// the region, and only owners read its other fields: it cannot end meanwhile, so they stay as they are, whatever a
+// latecomer saw before. `unfinished` reaching 0 ends it.
 struct alignas(kCacheLine) Region {
+  static constexpr int kMostShares = 64;  // more threads than these have some in common
+
   TaskFn fn = nullptr;
   const void* context = nullptr;
-  int64_t tasks = 0, chunk_tasks = 0, chunks = 0;
   uint64_t fp_mode = 0;
-  alignas(kCacheLine) std::atomic<int64_t> unclaimed{0};
+  int shares = 1;  // never changes while threads look for work
   alignas(kCacheLine) std::atomic<int64_t> unfinished{0};
+  Share waiting[kMostShares];
 
-  // Returns a chunk's number from the end, or -1.
-  int64_t claim() {
-    int64_t left = unclaimed.load(std::memory_order_relaxed);
-    while (left > 0 &&
-           !unclaimed.compare_exchange_weak(left, left - 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+  explicit Region(int threads) : shares(std::min(threads, kMostShares)) {}
+
+  Share& share_of(int worker) { return waiting[worker % shares]; }
+
+  // Does tasks until none is left and returns their number; `owns` is called before the first.
+  template <class Owns>
+  int64_t help(int worker, const Owns& owns) {
+    int64_t done = 0;
+    for (int i = 0; i < shares; ++i) {
+      Share& share = share_of(worker + i);
+      while (!share.empty()) {
+        const Span span = share.take(i == 0);
+        if (span.begin == span.end) break;
+        if (done == 0) owns();
+        const FpModeScope mode(fp_mode);
+        fn(context, span.begin, span.end, worker);
+        done += span.end - span.begin;
+      }
     }
-    return left - 1;
+    return done;
   }
-  void work(int64_t from_end, int worker) const {
-    const int64_t begin = (chunks - 1 - from_end) * chunk_tasks;
-    fn(context, begin, std::min(begin + chunk_tasks, tasks), worker);
-  }
-  // Before others can see it: everything but `unclaimed`.
-  void describe(TaskFn f, const void* c, int64_t task_count, int64_t grain, int threads) {
+
+  // Before others can see it: everything but the shares.
+  void describe(TaskFn f, const void* c, int64_t tasks) {
     fn = f;
     context = c;
-    tasks = task_count;
-    const int64_t grains = (tasks - 1) / grain + 1;
-    const int64_t most = kChunksPerThread * threads;
-    chunk_tasks = grains <= most ? grain : ((grains - 1) / most + 1) * grain;
-    chunks = (tasks - 1) / chunk_tasks + 1;
     fp_mode = mica::fp_mode();
-    unfinished.store(chunks, std::memory_order_relaxed);
+    unfinished.store(tasks, std::memory_order_relaxed);
+  }
+
+  // Sequentially consistent with `park`. Where shares differ, the first are the larger ones: the caller is here
+  // already.
+  void publish(int64_t tasks, int threads) {
+    const int64_t filled = std::min(threads, shares);
+    const auto bound = [&](int64_t i) { return (tasks * i + filled - 1) / filled; };
+    for (int64_t i = filled - 1; i >= 0; --i) waiting[i].fill({bound(i), bound(i + 1)});
   }
 };
 
@@ -107,11 +157,11 @@ struct Threads::Pool {
     Pool* pool = nullptr;
     int index = 0;
     pthread_t thread{};
-    std::atomic<bool> holds{false};  // a chunk
-    int64_t cpu_ns = -1;             // what it had used when the caller began to wait for it; -1: it had no chunk
+    std::atomic<bool> holds{false};  // tasks
+    int64_t cpu_ns = -1;             // what it had used when the caller began to wait for it; -1: it had no task
   };
 
-  explicit Pool(int threads) : concurrency(threads), attendance(threads) {}
+  explicit Pool(int threads) : region(threads), concurrency(threads), attendance(threads) {}
 
   Region region;
   alignas(kCacheLine) std::atomic<bool> busy{false};  // a region has this pool
@@ -129,8 +179,8 @@ struct Threads::Pool {
   Worker* workers = nullptr;
 
   Status start();
-  void run_region(TaskFn fn, const void* context, int64_t tasks, int64_t grain);
-  void run_on_executor(TaskFn fn, const void* context, int64_t tasks, int64_t grain) const;
+  void run_region(TaskFn fn, const void* context, int64_t tasks);
+  void run_on_executor(TaskFn fn, const void* context, int64_t tasks) const;
   void await_region();
   void ask_for_workers();
   int64_t kept_from_work(int64_t waited_ns) const;
@@ -138,40 +188,30 @@ struct Threads::Pool {
   void look_at_burst(const BurstStart& start, int64_t now);
   void try_all_again();
   void wake_sleepers();
-  bool help(Worker& worker);
-  void park();
+  void help(Worker& worker);
+  void park(const Worker& worker);
   void sit_out(const Worker& worker);
   void serve(Worker& worker);
   static void* enter(void* worker);
   static void destroy(Pool* pool);
 };
 
-// Takes chunks until none is left; whether there was one.
-bool Threads::Pool::help(Worker& worker) {
-  int64_t chunk = region.claim();
-  if (chunk < 0) return false;
-  worker.holds.store(true, std::memory_order_relaxed);
-  while (chunk >= 0) {
-    {
-      const FpModeScope mode(region.fp_mode);
-      region.work(chunk, worker.index);
-    }
-    // Finishing gives up the right to read the region; sequential consistency pairs with `await_region`.
-    if (region.unfinished.fetch_sub(1) == 1 && caller_sleeps.load()) {
-      Lock lock(mutex);
-      pthread_cond_signal(&done);
-    }
-    chunk = region.claim();
-  }
+void Threads::Pool::help(Worker& worker) {
+  const int64_t mine = region.help(worker.index, [&] { worker.holds.store(true, std::memory_order_relaxed); });
+  if (mine == 0) return;
   worker.holds.store(false, std::memory_order_relaxed);
-  return true;
+  // Finishing gives up the right to read the region; sequential consistency pairs with `await_region`.
+  if (region.unfinished.fetch_sub(mine) == mine && caller_sleeps.load()) {
+    Lock lock(mutex);
+    pthread_cond_signal(&done);
+  }
 }
 
-void Threads::Pool::park() {
+void Threads::Pool::park(const Worker& worker) {
   Lock lock(mutex);
   sleepers.fetch_add(1);  // then look once more: who publishes first and looks at `sleepers` second cannot miss us
   const uint64_t seen = wakes;
-  while (!stop.load() && wakes == seen && region.unclaimed.load() == 0) pthread_cond_wait(&wake, &mutex);
+  while (!stop.load() && wakes == seen && region.share_of(worker.index).empty()) pthread_cond_wait(&wake, &mutex);
   sleepers.fetch_sub(1);
 }
 
@@ -188,13 +228,13 @@ void Threads::Pool::sit_out(const Worker& worker) {
 }
 
 void Threads::Pool::serve(Worker& worker) {
-  const auto called = [this] { return region.unclaimed.load(std::memory_order_relaxed) > 0; };
+  const auto called = [&] { return !region.share_of(worker.index).empty(); };
   const auto roused = [&] { return called() || stop.load(std::memory_order_relaxed) || bursts.load() == 0; };
   while (!stop.load()) {
     if (worker.index >= attendance.admitted()) sit_out(worker);
     help(worker);
     if (bursts.load() > 0) poll(roused, spin_ns);
-    if (!called()) park();
+    if (!called()) park(worker);
   }
 }
 
@@ -242,7 +282,7 @@ void Threads::Pool::destroy(Pool* pool) {
   deallocate(pool);
 }
 
-// Notes the processor time of all workers that hold chunks.
+// Notes the processor time of all workers that hold tasks.
 void Threads::Pool::ask_for_workers() {
   for (int i = 0; i < started; ++i) {
     Worker& worker = workers[i];
@@ -300,28 +340,23 @@ void Threads::Pool::look_at_burst(const BurstStart& start, int64_t now) {
   busy.store(false, std::memory_order_release);
 }
 
-void Threads::Pool::run_region(TaskFn fn, const void* context, int64_t tasks, int64_t grain) {
+void Threads::Pool::run_region(TaskFn fn, const void* context, int64_t tasks) {
   if (!attendance.complete()) try_all_again();
   if (attendance.admitted() == 1) return fn(context, 0, tasks, 0);
-  region.describe(fn, context, tasks, grain, attendance.admitted());
-  region.unclaimed.store(region.chunks);  // publishes; sequentially consistent with `park`
+  region.describe(fn, context, tasks);
+  region.publish(tasks, attendance.admitted());
   wake_sleepers();
-  int64_t mine = 0;
-  for (int64_t chunk = region.claim(); chunk >= 0; chunk = region.claim(), ++mine) region.work(chunk, 0);
+  const int64_t mine = region.help(0, [] {});
   region.unfinished.fetch_sub(mine, std::memory_order_acq_rel);
   await_region();
 }
 
-void Threads::Pool::run_on_executor(TaskFn fn, const void* context, int64_t tasks, int64_t grain) const {
-  Region own;
-  own.describe(fn, context, tasks, grain, concurrency);
-  own.unclaimed.store(own.chunks);
-  const auto take = [](void* arg, int index) {
-    Region& shared = *static_cast<Region*>(arg);
-    const FpModeScope mode(shared.fp_mode);
-    for (int64_t chunk = shared.claim(); chunk >= 0; chunk = shared.claim()) shared.work(chunk, index);
-  };
-  executor.parallel(executor.self, take, &own, static_cast<int>(std::min<int64_t>(concurrency, own.chunks)));
+void Threads::Pool::run_on_executor(TaskFn fn, const void* context, int64_t tasks) const {
+  Region own(concurrency);
+  own.describe(fn, context, tasks);
+  own.publish(tasks, concurrency);
+  const auto take = [](void* arg, int index) { static_cast<Region*>(arg)->help(index, [] {}); };
+  executor.parallel(executor.self, take, &own, static_cast<int>(std::min<int64_t>(concurrency, tasks)));
 }
 
 Result<Threads> Threads::create(const ThreadsOptions& options) {
@@ -353,14 +388,13 @@ Threads::~Threads() { Pool::destroy(pool_); }
 
 int Threads::concurrency() const { return pool_->concurrency; }
 
-void Threads::run(TaskFn fn, const void* context, int64_t tasks, int64_t grain) {
+void Threads::run(TaskFn fn, const void* context, int64_t tasks) {
   if (tasks <= 0) return;
-  grain = std::max<int64_t>(grain, 1);
   Pool& pool = *pool_;
-  if (pool.concurrency == 1 || tasks <= grain) return fn(context, 0, tasks, 0);
-  if (pool.executor.parallel) return pool.run_on_executor(fn, context, tasks, grain);
+  if (pool.concurrency == 1 || tasks == 1 || tasks > Share::kMostTasks) return fn(context, 0, tasks, 0);
+  if (pool.executor.parallel) return pool.run_on_executor(fn, context, tasks);
   if (pool.busy.exchange(true, std::memory_order_acquire)) return fn(context, 0, tasks, 0);
-  pool.run_region(fn, context, tasks, grain);
+  pool.run_region(fn, context, tasks);
   pool.busy.store(false, std::memory_order_release);
 }
 

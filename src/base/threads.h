@@ -1,10 +1,11 @@
 // The pool of worker threads, and splitting work over it.
 //
-// A *region* is one call of `run`: the tasks 0 … tasks-1 are handed out in chunks to whoever comes first, the caller
-// among them, and the call returns when all are done. A worker that the system schedules late finds nothing and delays
-// nobody. Between regions of a *burst* (one inference) workers spin for at most `spin_ns`; then, and outside bursts,
-// they are parked and use no processor time. A worker that is kept from its processor while it holds a chunk stays away
-// for a while (`attendance.h`). A result must not depend on who ran a task: split over outputs.
+// A *region* is one call of `run`. Each thread, the caller among them, has an equal share of the tasks 0 … tasks-1, the
+// same part in every region, and then takes over what others have not come to; the call returns when all are done. A
+// worker that the system schedules late finds nothing and delays nobody. Between regions of a *burst* (one inference)
+// workers spin for at most `spin_ns`; then, and outside bursts, they are parked and use no processor time. A worker
+// that is kept from its processor while it holds tasks stays away for a while (`attendance.h`). A result must not
+// depend on who ran a task: split over outputs.
 #pragma once
 #include <cstdint>
 
@@ -53,17 +54,17 @@ class Threads {
   // Number of threads with the caller; at least 1.
   int concurrency() const;
 
-  // `grain`: the fewest tasks that are worth handing over (see `grain_for`); chunks are multiples of it. Work of one
-  // chunk runs on the caller without touching the workers. Workers take over the caller's floating-point mode for the
-  // region. Neither allocates nor fails.
-  void run(TaskFn fn, const void* context, int64_t tasks, int64_t grain = 1);
+  // A task is worth handing over from a few microseconds on; one alone runs on the caller without touching the workers,
+  // as do 2^31 and more. Workers take over the caller's floating-point mode for the region. Neither allocates nor
+  // fails.
+  void run(TaskFn fn, const void* context, int64_t tasks);
 
   // body(begin, end, worker)
   template <class Body>
-  void run(int64_t tasks, int64_t grain, const Body& body) {
+  void run(int64_t tasks, const Body& body) {
     run([](const void* context, int64_t begin, int64_t end,
            int worker) { (*static_cast<const Body*>(context))(begin, end, worker); },
-        &body, tasks, grain);
+        &body, tasks);
   }
 
   // Wakes the workers, and lets them spin between regions until the matching `end_burst`, on the same thread. Bursts of
@@ -93,11 +94,5 @@ class Burst {
   Threads* threads_;
   BurstStart start_;
 };
-
-// Handing a chunk to a spinning worker costs about 1 µs on the machines measured; a chunk of 5 µs keeps that small.
-inline constexpr int64_t kWorthwhileNs = 5000;
-constexpr int64_t grain_for(int64_t ns_per_task) {
-  return ns_per_task <= 0 ? kWorthwhileNs : (kWorthwhileNs + ns_per_task - 1) / ns_per_task;
-}
 
 }  // namespace mica

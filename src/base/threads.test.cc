@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -25,11 +26,11 @@ Threads make(int threads) {
 }
 
 // Every task exactly once, within the bounds, with no worker index in two places at a time.
-void expect_covers(Threads& threads, int64_t tasks, int64_t grain) {
+void expect_covers(Threads& threads, int64_t tasks) {
   std::vector<std::atomic<int>> seen(static_cast<size_t>(tasks));
   std::vector<std::atomic<int>> inside(static_cast<size_t>(threads.concurrency()));
   std::atomic<int> wrong{0};
-  threads.run(tasks, grain, [&](int64_t begin, int64_t end, int worker) {
+  threads.run(tasks, [&](int64_t begin, int64_t end, int worker) {
     if (begin < 0 || end > tasks || begin >= end || worker < 0 || worker >= threads.concurrency()) {
       ++wrong;
       return;
@@ -46,29 +47,54 @@ TEST(ThreadPool, EveryTaskOnce) {
   for (int count : {1, 2, 3, 8}) {
     Threads threads = make(count);
     EXPECT_EQ(threads.concurrency(), count);
-    for (int64_t tasks : {0, 1, 2, 3, 7, 64, 1009}) {
-      for (int64_t grain : {-1, 0, 1, 2, 5, 100, 5000}) expect_covers(threads, tasks, grain);
-    }
+    for (int64_t tasks : {0, 1, 2, 3, 7, 64, 1009})
+      for (int i = 0; i < 7; ++i) expect_covers(threads, tasks);
   }
 }
 
-TEST(ThreadPool, ChunksAreMultiplesOfTheGrain) {
+TEST(ThreadPool, MoreThreadsThanShares) {
+  Threads threads = make(100);
+  for (int64_t tasks : {2, 99, 1000}) expect_covers(threads, tasks);
+}
+
+TEST(ThreadPool, MoreTasksThanShares) {
   Threads threads = make(3);
-  std::atomic<int> wrong{0};
-  threads.run(100003, 7,
-              [&](int64_t begin, int64_t end, int) { wrong += begin % 7 != 0 || (end % 7 != 0 && end != 100003); });
-  EXPECT_EQ(wrong.load(), 0);
   std::atomic<int64_t> sum{0};
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max() / 2;
-  threads.run(kHuge, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+  threads.run(kHuge, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
   EXPECT_EQ(sum.load(), kHuge);
+  sum = 0;
+  constexpr int64_t kMost = (int64_t{1} << 31) - 1;  // the largest number that is shared
+  threads.run(kMost, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+  EXPECT_EQ(sum.load(), kMost);
+}
+
+// Each thread begins with its own part and goes up from there; who has nothing left helps from the other end.
+TEST(ThreadPool, SharesAreTheSameInEveryRegion) {
+  Threads threads = make(2);
+  for (int region = 0; region < 20; ++region) {
+    std::atomic<int> arrived{0};
+    std::vector<int64_t> begins[2];
+    threads.run(11, [&](int64_t begin, int64_t, int worker) {
+      if (begins[worker].empty()) ++arrived;
+      const int64_t deadline = now_ns() + 5000000000;
+      while (arrived.load() < 2 && now_ns() < deadline) sched_yield();
+      begins[worker].push_back(begin);
+    });
+    EXPECT_EQ(begins[0].at(0), 0);
+    EXPECT_EQ(begins[1].at(0), 6);
+    for (const auto& own : begins) {
+      const auto turn = std::is_sorted_until(own.begin(), own.end());
+      EXPECT_TRUE(std::is_sorted(turn, own.end(), std::greater<>()));
+    }
+  }
 }
 
 TEST(ThreadPool, OversubscribedBursts) {
   Threads threads = make(8);
   for (int burst = 0; burst < 30; ++burst) {
     const Burst scope(&threads);
-    for (int region = 0; region < 20; ++region) expect_covers(threads, 40 + region, 1);
+    for (int region = 0; region < 20; ++region) expect_covers(threads, 40 + region);
   }
 }
 
@@ -76,7 +102,7 @@ TEST(ThreadPool, WorkersTakePart) {
   Threads threads = make(2);
   std::atomic<int> arrived{0};
   const int64_t deadline = now_ns() + 5000000000;
-  threads.run(2, 1, [&](int64_t, int64_t, int) {  // both chunks must be held at the same time
+  threads.run(2, [&](int64_t, int64_t, int) {  // both chunks must be held at the same time
     ++arrived;
     while (arrived.load() < 2 && now_ns() < deadline) sched_yield();
   });
@@ -89,7 +115,7 @@ TEST(ThreadPool, CallerWaitsForALongChunk) {
   Threads threads = make(2);
   for (int i = 0; i < 5; ++i) {
     std::atomic<int> done{0};
-    threads.run(2, 1, [&](int64_t begin, int64_t end, int worker) {
+    threads.run(2, [&](int64_t begin, int64_t end, int worker) {
       if (worker == 1) usleep(3000);
       while (worker == 0 && done.load() == 0 && i == 0) sched_yield();
       done += static_cast<int>(end - begin);
@@ -106,7 +132,7 @@ TEST(ThreadPool, AWorkerWithoutProcessorStaysAwayForAWhile) {
     const Burst scope(&threads);
     std::atomic<int> arrived{0};
     const int64_t start = now_ns();
-    threads.run(2, 1, [&](int64_t begin, int64_t end, int worker) {
+    threads.run(2, [&](int64_t begin, int64_t end, int worker) {
       ++arrived;
       // Both chunks are held at the same time, unless the caller has the two of them.
       while (end - begin == 1 && arrived.load() < 2 && now_ns() - start < 1000000000) sched_yield();
@@ -118,7 +144,7 @@ TEST(ThreadPool, AWorkerWithoutProcessorStaysAwayForAWhile) {
   EXPECT_GT(alone, 2 * of_worker);
   const int64_t before = of_worker, deadline = now_ns() + 2000000000;
   while (of_worker == before && now_ns() < deadline)
-    threads.run(2, 1, [&](int64_t, int64_t, int worker) { worker == 1 ? void(++of_worker) : void(usleep(100)); });
+    threads.run(2, [&](int64_t, int64_t, int worker) { worker == 1 ? void(++of_worker) : void(usleep(100)); });
   EXPECT_GT(of_worker, before);  // it is asked again
 }
 
@@ -128,8 +154,8 @@ TEST(ThreadPool, SeveralCallersAndNestedRuns) {
   const auto caller = [&] {
     for (int i = 0; i < 200; ++i) {
       const Burst scope(&threads);
-      threads.run(20, 1, [&](int64_t begin, int64_t end, int) {
-        threads.run(3, 1, [&](int64_t b, int64_t e, int) { total += (e - b) * (end - begin); });
+      threads.run(20, [&](int64_t begin, int64_t end, int) {
+        threads.run(3, [&](int64_t b, int64_t e, int) { total += (e - b) * (end - begin); });
       });
     }
   };
@@ -143,7 +169,7 @@ TEST(ThreadPool, ParkedWorkersUseNoTime) {
   Threads threads = make(4);
   for (int i = 0; i < 50; ++i) {
     const Burst scope(&threads);
-    threads.run(64, 1, [](int64_t, int64_t, int) {});
+    threads.run(64, [](int64_t, int64_t, int) {});
   }
   usleep(10000);
   const int64_t before = process_cpu_ns();
@@ -157,7 +183,7 @@ TEST(ThreadPool, ParkedWorkersUseNoTime) {
 TEST(ThreadPool, SpinIsBounded) {
   Threads threads = make(4);
   const Burst scope(&threads);
-  threads.run(64, 1, [](int64_t, int64_t, int) {});
+  threads.run(64, [](int64_t, int64_t, int) {});
   usleep(20000);
   const int64_t before = process_cpu_ns();
   usleep(200000);
@@ -170,7 +196,7 @@ TEST(ThreadPool, ForkJoinLatency) {
   std::vector<int64_t> times;
   for (int i = 0; i < 2000; ++i) {
     const int64_t start = now_ns();
-    threads.run(2, 1, [](int64_t, int64_t, int) {});
+    threads.run(2, [](int64_t, int64_t, int) {});
     times.push_back(now_ns() - start);
   }
   std::sort(times.begin(), times.end());
@@ -184,7 +210,7 @@ TEST(ThreadPool, DestructionInEveryState) {
     if (i % 4 == 0) continue;
     Threads moved = std::move(fresh);
     const BurstStart start = moved.begin_burst();
-    moved.run(8, 1, [](int64_t, int64_t, int) {});
+    moved.run(8, [](int64_t, int64_t, int) {});
     if (i % 4 == 1) usleep(1000);
     if (i % 4 == 2) moved.end_burst(start);
   }
@@ -197,7 +223,7 @@ TEST(ThreadPool, FloatingPointModeFollowsTheCallerAndComesBack) {
     std::unique_ptr<FlushDenormals> scope;
     if (flush) scope = std::make_unique<FlushDenormals>();
     std::atomic<int> nonzero{0}, arrived{0};
-    threads.run(2, 1, [&](int64_t, int64_t, int) {
+    threads.run(2, [&](int64_t, int64_t, int) {
       ++arrived;
       while (arrived.load() < 2) sched_yield();
       volatile float tiny = std::numeric_limits<float>::min();
@@ -215,7 +241,7 @@ TEST(ThreadPool, CallersAffinityAndSignalMaskStay) {
   ASSERT_EQ(sched_getaffinity(0, sizeof old, &old), 0);
   {
     Threads threads = make(4);
-    threads.run(100, 1, [](int64_t, int64_t, int) {});
+    threads.run(100, [](int64_t, int64_t, int) {});
   }
   ASSERT_EQ(sched_getaffinity(0, sizeof now, &now), 0);
   EXPECT_TRUE(CPU_EQUAL(&old, &now));
@@ -238,9 +264,9 @@ TEST(ThreadPool, CallersExecutor) {
   auto threads = Threads::create({.executor = &executor});
   ASSERT_TRUE(threads.ok());
   EXPECT_EQ(threads->concurrency(), 3);
-  expect_covers(*threads, 1000, 3);
-  expect_covers(*threads, 2, 1);
-  expect_covers(*threads, 3, 5);
+  expect_covers(*threads, 1000);
+  expect_covers(*threads, 2);
+  expect_covers(*threads, 1);
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(Threads::create({.threads = 2, .executor = &executor})->concurrency(), 2);
 }
@@ -253,12 +279,6 @@ TEST(ThreadPool, BadOptions) {
   auto defaults = Threads::create();
   ASSERT_TRUE(defaults.ok());
   EXPECT_EQ(defaults->concurrency(), default_threads());
-}
-
-TEST(ThreadPool, GrainCoversTheCostOfHandingOver) {
-  EXPECT_EQ(grain_for(kWorthwhileNs * 2), 1);
-  EXPECT_EQ(grain_for(1000), 5);
-  EXPECT_EQ(grain_for(0), kWorthwhileNs);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(Traces, ManyThreads) {
   for (size_t capacity : {size_t{1}, size_t{3}, size_t{4096}}) {
     Trace trace = Trace::create(capacity).take();
     trace.switch_on(true);
-    threads->run(1000, 1, [&](int64_t begin, int64_t end, int worker) {
+    threads->run(1000, [&](int64_t begin, int64_t end, int worker) {
       for (int64_t i = begin; i < end; ++i) trace.record({.name = "t", .start_ns = i, .value = -i, .thread = worker});
     });
     const auto seen = events(trace);

@@ -32,7 +32,7 @@ double least_seconds(int tries, const Work& work) {
 template <class Body>
 void on_all(Threads& threads, int64_t tasks, const Body& body) {
   const Burst burst(&threads);
-  threads.run(tasks, 1, body);
+  threads.run(tasks, body);
 }
 
 // Operations a second of a loop in registers, on one thread and on all.

@@ -1,6 +1,7 @@
 #include "measure/tune.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 
@@ -260,7 +261,7 @@ class Tuner {
     char text[128];
     const auto& best = p.candidates[p.best];
     const auto& first = p.candidates.front();
-    const auto us = [](double ms) { return static_cast<int64_t>(ms * 1e3 + 0.5); };
+    const auto us = [](double ms) { return static_cast<int64_t>(std::lround(ms * 1e3)); };
     return {text, format_to(text, sizeof text, "{} us; {} {} us", us(best.ms), first.algorithm, us(first.ms))};
   }
 

@@ -15,7 +15,7 @@ void run_parts(const PackRequest& request, const void* from, void* to, Threads* 
     request.pack_parts(from, to, request.context, first, last);
   };
   if (threads)
-    threads->run(request.parts, 1, parts);
+    threads->run(request.parts, parts);
   else
     parts(0, request.parts, 0);
 }

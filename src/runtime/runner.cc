@@ -406,7 +406,7 @@ void Runner::launch(const BoundStep& step, void* const* operands) {
   if (!threads || threads->concurrency() == 1 || step.tasks <= 1 || step.work < kInlineWork) {
     if (step.tasks > 0) run(&context, 0, step.tasks, 0);
   } else {
-    threads->run(run, &context, step.tasks, 1);
+    threads->run(run, &context, step.tasks);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/conv/cost.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
+#include "kernels/split.h"
 
 namespace mica {
 namespace {
@@ -42,8 +43,8 @@ int64_t wanted_tasks(const ConvProblem& p, const GemmLimits& limits) {
 }
 
 // Pairs of panels, unless a task has all.
-int64_t panels_of_task(int64_t panels, int64_t n_tasks) {
-  return n_tasks > 1 ? up(up(panels, n_tasks), 2) * 2 : panels;
+int64_t panels_of_task(int64_t panels, int64_t n_tasks, int64_t threads) {
+  return n_tasks > 1 ? 2 * even_block(up(panels, 2), n_tasks, threads) : panels;
 }
 
 // Parts of tiles and of panels that are tasks together. Every part of tiles passes all weights, every part of panels
@@ -89,8 +90,8 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const bool near = weight_bytes * 2 <= static_cast<double>(limits.l2_bytes);
   const double gathered = static_cast<double>(out_pixels(p)) * static_cast<double>(depth) * sizeof(float);
   const Split split = split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / kStreamBytes);
-  c.tile_block = up(c.tiles, split.m_tasks);
-  c.n_block = panels_of_task(panels, split.n_tasks);
+  c.tile_block = even_block(c.tiles, split.m_tasks, limits.threads);
+  c.n_block = panels_of_task(panels, split.n_tasks, limits.threads);
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = p.groups * up(c.tiles, c.tile_block) * up(panels, c.n_block);
   // Taps (four 64-bit numbers a segment), pointers to segments, and a tile's gathered rows.
@@ -104,7 +105,7 @@ void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   c.segments = c.block_segments = p.kernel[0] * p.kernel[1] * p.in_channels;
   c.segment_k = (kMostPlaneRows - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
   c.n_block = c.n_group = panel_count(p.out_channels);
-  c.tile_block = up(c.tiles, least(c.tiles, wanted_tasks(p, limits)));
+  c.tile_block = even_block(c.tiles, wanted_tasks(p, limits), limits.threads);
   c.tasks = up(c.tiles, c.tile_block);
   // Two 64-bit offsets for each step of k, and the rows under a tile at an edge.
   c.scratch_floats = up(4 * taps_of(p) * p.in_channels + c.segments * c.segment_k, 16) * 16;
@@ -116,12 +117,9 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   const int64_t wanted = limits.threads > 1
                              ? most(1, least(kTasksPerThread * limits.threads, static_cast<int64_t>(flops_of(p) / 5e4)))
                              : 1;
-  // Few rows are split by channels: neighbouring rows share most of their input.
-  const bool few = p.out[1] < 14;
-  const int64_t channels_first = least(panels, few ? wanted : 1);
-  const int64_t row_tasks = least(rows, up(wanted, channels_first));
-  const int64_t channel_tasks = least(panels, up(wanted, row_tasks));
-  c.row_block = up(rows, row_tasks);
+  // A thread's rows are those that it has just written. What few rows do not give, their channels do.
+  c.row_block = even_block(rows, wanted, limits.threads);
+  const int64_t channel_tasks = least(panels, up(wanted, up(rows, c.row_block)));
   c.channel_block = up(panels, channel_tasks) * kPanel;
   c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
@@ -136,8 +134,8 @@ void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& 
   const int64_t rows = p.images * p.out[0] * p.out[1], width = p.in_channels / p.groups;
   const int64_t unit = most(width, kPanel), units = up(p.out_channels, unit), wanted = wanted_tasks(p, limits);
   const int64_t row_tasks = least(rows, up(wanted, units)), channel_tasks = least(units, up(wanted, row_tasks));
-  c.row_block = up(rows, row_tasks);
-  c.channel_block = up(units, channel_tasks) * unit;
+  c.row_block = even_block(rows, row_tasks, limits.threads);
+  c.channel_block = even_block(units, channel_tasks, limits.threads) * unit;
   c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
   // A band fills most of the first-level cache, and has so many rows that those which two bands copy count little.
   const int64_t pixel = unit * grouped_versions(width), span = (p.kernel[1] - 1) * p.dilation[1] + 1;
@@ -154,7 +152,7 @@ void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& 
 void choose_spread(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   constexpr int64_t kMostPixels = 512;
   const int64_t rows = p.images * p.out[0] * p.out[1], width = panel_count(p.kernel[2] * p.out_channels) * kPanel;
-  c.row_block = up(rows, least(rows, wanted_tasks(p, limits)));
+  c.row_block = even_block(rows, wanted_tasks(p, limits), limits.threads);
   c.tasks = up(rows, c.row_block);
   c.band_columns = least(p.out[2], kMostPixels);
   // A pointer for each kernel row, the products, and what a vector reads beyond the last of them.
@@ -172,7 +170,7 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const int64_t m_tasks = up(c.tiles, c.tile_block), panels = columns / kPanel;
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
   const int64_t n_tasks = least(least(up(panels, 2), up(wanted, m_tasks)), 2 * limits.threads);
-  c.n_block = panels_of_task(panels, n_tasks);
+  c.n_block = panels_of_task(panels, n_tasks, limits.threads);
   c.tasks = p.groups * m_tasks * up(panels, c.n_block);
   c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
                      plane.all_points() * (c.tile_block * (channels + c.n_block * kPanel) + 32);

@@ -295,8 +295,9 @@ void run_depthwise_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
   const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
-  const int64_t all_rows = p.images * p.out[0] * p.out[1], row_tasks = (all_rows + c.row_block - 1) / c.row_block;
-  const int64_t row_begin = task % row_tasks * c.row_block, channel_begin = task / row_tasks * c.channel_block;
+  const int64_t all_rows = p.images * p.out[0] * p.out[1];
+  const int64_t channel_tasks = (p.out_channels + c.channel_block - 1) / c.channel_block;
+  const int64_t row_begin = task / channel_tasks * c.row_block, channel_begin = task % channel_tasks * c.channel_block;
   const int64_t channel_end = least(channel_begin + c.channel_block, p.out_channels);
   DepthwiseRange range{.row_begin = row_begin, .row_end = least(row_begin + c.row_block, all_rows)};
   for (int64_t channel = channel_begin; channel < channel_end; channel += c.channel_pass) {

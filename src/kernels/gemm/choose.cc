@@ -2,6 +2,7 @@
 #include "base/isa.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/pack.h"
+#include "kernels/split.h"
 
 namespace mica {
 namespace {
@@ -41,15 +42,16 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   int64_t wanted = limits.threads > 1 ? up(kTasksPerThread * limits.threads, batches) : 1;
   wanted = most(1, least(wanted, static_cast<int64_t>(flops / kLeastTaskFlops)));
   const int64_t row_tiles = up(p.m, c.tile_rows);
-  // Columns are split first of a plain B, which each task packs that reads it, and of one that is larger than A and
-  // does not stay in the cache.
+  // Columns are split first of a plain B, which each task packs that reads it, of one that is larger than A and does
+  // not stay in the cache, and where rows are too few. Else rows are: those of a thread are the ones that it has just
+  // written.
   const int64_t streamed = panels * p.k * step_bytes;
-  const bool split_columns =
-      p.b_form != MatrixForm::kPanels || row_tiles < wanted || (streamed > limits.l2_bytes / 2 && p.n > p.m);
+  const bool split_columns = p.b_form != MatrixForm::kPanels || row_tiles < 2 * limits.threads ||
+                             (streamed > limits.l2_bytes / 2 && p.n > p.m);
   const int64_t column_tasks = split_columns ? least(wanted, up(panels, 2)) : 1;
   const int64_t row_tasks = least(row_tiles, up(wanted, column_tasks));
-  c.n_block = column_tasks > 1 ? up(up(panels, column_tasks), 2) * 2 : panels;
-  c.m_block = row_tasks > 1 ? up(row_tiles, row_tasks) * c.tile_rows : p.m;
+  c.n_block = column_tasks > 1 ? 2 * even_block(up(panels, 2), column_tasks, limits.threads) : panels;
+  c.m_block = row_tasks > 1 ? even_block(row_tiles, row_tasks, batches > 1 ? 1 : limits.threads) * c.tile_rows : p.m;
   const int64_t a_bytes = c.m_block * p.k * 4, b_bytes = panels * c.k_block * step_bytes;
   // Rows that stay near pass by two panels at a time while the next two are fetched.
   if (p.b_form == MatrixForm::kPanels && !streams && a_bytes <= limits.l2_bytes / 4 && b_bytes > limits.l2_bytes / 8 &&

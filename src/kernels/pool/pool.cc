@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/isa.h"
+#include "kernels/split.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -32,8 +33,8 @@ PoolChoice choose_pool(const PoolProblem& p, int threads) {
   const int64_t work = rows * p.out[2] * up(p.channels, 16) * taps / 30000;
   const int64_t wanted = threads > 1 ? (work < 1 ? 1 : least(4 * static_cast<int64_t>(threads), work)) : 1;
   const int64_t row_tasks = least(rows, wanted), channel_tasks = least(up(p.channels, 64), up(wanted, row_tasks));
-  c.row_block = up(rows, row_tasks);
-  c.channel_block = up(up(p.channels, 64), channel_tasks) * 64;
+  c.row_block = even_block(rows, row_tasks, threads);
+  c.channel_block = even_block(up(p.channels, 64), channel_tasks, threads) * 64;
   c.tasks = up(rows, c.row_block) * up(p.channels, c.channel_block);
   return c;
 }

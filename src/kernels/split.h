@@ -1,0 +1,22 @@
+// Splitting a kernel's work into tasks.
+#pragma once
+#include <stdint.h>
+
+namespace mica {
+
+// Units (rows, tiles) of a task when at least `wanted` tasks are to be made of `units` > 0. Threads get equal numbers
+// of tasks: as many units as it takes that the thread with the most of them has as few as can be. 14 rows are 14 tasks
+// of one row for two threads, not 7 of two, of which one thread would have four.
+inline int64_t even_block(int64_t units, int64_t wanted, int64_t threads) {
+  const auto up = [](int64_t n, int64_t d) { return (n + d - 1) / d; };
+  if (wanted <= 1) return units;
+  const int64_t longest = up(units, wanted);
+  int64_t best = longest, best_load = up(up(units, longest), threads) * longest;
+  for (int64_t block = longest - 1; block >= 1 && best_load > up(units, threads); --block) {
+    const int64_t load = up(up(units, block), threads) * block;
+    if (load < best_load) best = block, best_load = load;
+  }
+  return best;
+}
+
+}  // namespace mica

@@ -1,0 +1,31 @@
+#include "kernels/split.h"
+
+#include <gtest/gtest.h>
+
+namespace mica {
+namespace {
+
+TEST(EvenBlock, ThreadsGetEqualNumbersOfUnits) {
+  EXPECT_EQ(even_block(14, 8, 2), 1);     // 7 rows each, where blocks of two rows would be 8 and 6
+  EXPECT_EQ(even_block(56, 8, 2), 7);     // as many as are wanted are even already
+  EXPECT_EQ(even_block(7, 3, 2), 2);      // 4 and 3
+  EXPECT_EQ(even_block(9, 4, 2), 1);      // 5 and 4, where blocks of three would be 6 and 3
+  EXPECT_EQ(even_block(100, 1, 2), 100);  // one task
+  EXPECT_EQ(even_block(1, 8, 2), 1);
+}
+
+// Never a thread with more than blocks of units / wanted would give it, never fewer tasks than wanted.
+TEST(EvenBlock, NoWorseThanEqualBlocks) {
+  const auto up = [](int64_t n, int64_t d) { return (n + d - 1) / d; };
+  for (int64_t units = 1; units < 70; ++units)
+    for (int64_t wanted = 2; wanted < 20; ++wanted)
+      for (int64_t threads = 1; threads < 6; ++threads) {
+        const int64_t block = even_block(units, wanted, threads), plain = up(units, wanted);
+        ASSERT_GE(block, 1);
+        ASSERT_LE(block, plain);
+        ASSERT_LE(up(up(units, block), threads) * block, up(up(units, plain), threads) * plain);
+      }
+}
+
+}  // namespace
+}  // namespace mica
