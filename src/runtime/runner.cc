@@ -395,14 +395,15 @@ void Runner::launch(const BoundStep& step, void* const* operands) {
     const BoundStep* step;
     void* const* operands;
     char* scratch;
+    Threads* threads;
   };
-  const Launch context{&step, operands, static_cast<char*>(scratch_.data())};
+  Threads* threads = model_.context().threads;
+  const Launch context{&step, operands, static_cast<char*>(scratch_.data()), step.tasks == 1 ? threads : nullptr};
   const auto run = [](const void* c, int64_t begin, int64_t end, int worker) {
     const auto& l = *static_cast<const Launch*>(c);
     l.step->kernel(l.step->arguments, l.operands,
-                   {begin, end, worker, l.scratch + static_cast<size_t>(worker) * l.step->scratch_bytes});
+                   {begin, end, worker, l.scratch + static_cast<size_t>(worker) * l.step->scratch_bytes, l.threads});
   };
-  Threads* threads = model_.context().threads;
   if (!threads || threads->concurrency() == 1 || step.tasks <= 1 || step.work < kInlineWork) {
     if (step.tasks > 0) run(&context, 0, step.tasks, 0);
   } else {

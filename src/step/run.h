@@ -18,11 +18,15 @@
 
 namespace mica {
 
+class Threads;
+
 // A part of a step: tasks begin … end-1, run by `worker`, which owns `scratch` meanwhile.
 struct TaskRange {
   int64_t begin, end;
   int worker;
   void* scratch;  // scratch_bytes of the step, 64-byte aligned; not initialised
+  // For a step of one task that splits its work by itself, again and again; null: there is but one thread.
+  Threads* threads = nullptr;
 };
 // operands: base addresses in the order inputs, outputs, temporaries (absent ones null). Kernels must not allocate or
 // fail.

@@ -45,6 +45,7 @@ Machinery::Machinery(Lowered lowered, const RunOptions& options) : keep_(lowered
   Result<Machine> machine = describe_machine({});
   if (machine.ok()) context_.machine = *machine;
   if (options.threads > 1) {
+    context_.machine.threads = options.threads;
     Result<Threads> threads = Threads::create({.threads = options.threads});
     if (threads.ok()) threads_ = std::make_unique<Threads>(threads.take());
     context_.threads = threads_.get();

@@ -26,6 +26,8 @@ constexpr int wide_panels(int rows) {
   return panels > kMainPanels ? panels : kMainPanels;
 }
 
+constexpr int64_t kAheadFloats = 64 * kPanel;
+
 // What the tile needs beside the block: where its columns begin.
 struct TilePlace {
   const float* b;
@@ -103,6 +105,9 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     const float* fetch = at.fetch;
     const int64_t period = at.fetch_period;
     int64_t wait = period;
+    // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
+    const float *ahead = b + kAheadFloats, *last = b + block.segment_count * block.segment_k * kPanel;
+    const int64_t jump = P * panel_stride - (last - b);
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
@@ -119,10 +124,14 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
             wait = period;
           }
         }
-        // Panels are fetched 4 KiB ahead: few rows stream them from memory, and loads have ports to spare beside wide
-        // multiply-adds.
-        if constexpr (kLanes >= 8 || R <= 3)
-          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + 64 * kPanel);
+        // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
+        if constexpr (R <= 3) {
+          if (ahead == last) ahead += jump;
+          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(ahead + p * panel_stride);
+          ahead += kPanel;
+        } else if constexpr (kLanes >= 8) {
+          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + kAheadFloats);
+        }
         b += kPanel;
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);

@@ -14,9 +14,9 @@ MICA_INLINE void put(float* p, F32 v, int n) {
 }
 MICA_INLINE int lanes_at(int64_t i, int64_t count) { return count - i < kLanes ? static_cast<int>(count - i) : kLanes; }
 
-void lstm(const float* gates, float* c, float* h, int64_t hidden) {
-  for (int64_t i = 0; i < hidden; i += kLanes) {
-    const int n = lanes_at(i, hidden);
+void lstm(const float* gates, int64_t hidden, float* c, float* h, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int n = lanes_at(i, count);
     const F32 input = sigmoid_vector(get(gates + i, n)), output = sigmoid_vector(get(gates + hidden + i, n));
     const F32 forget = sigmoid_vector(get(gates + 2 * hidden + i, n)),
               cell = tanh_vector(get(gates + 3 * hidden + i, n));
@@ -26,14 +26,13 @@ void lstm(const float* gates, float* c, float* h, int64_t hidden) {
   }
 }
 
-void gru(const float* x, const float* r, float* h, int64_t hidden) {
-  for (int64_t i = 0; i < hidden; i += kLanes) {
-    const int n = lanes_at(i, hidden);
+void gru(const float* x, const float* r, int64_t hidden, const float* old, float* h, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int n = lanes_at(i, count);
     const F32 update = sigmoid_vector(add(get(x + i, n), get(r + i, n)));
     const F32 reset = sigmoid_vector(add(get(x + hidden + i, n), get(r + hidden + i, n)));
     const F32 next = tanh_vector(fma(reset, get(r + 2 * hidden + i, n), get(x + 2 * hidden + i, n)));
-    const F32 old = get(h + i, n);
-    put(h + i, fma(update, sub(old, next), next), n);
+    put(h + i, fma(update, sub(get(old + i, n), next), next), n);
   }
 }
 
@@ -53,9 +52,9 @@ void gru_blend(const float* update, const float* sums, float* h, int64_t hidden)
   }
 }
 
-void tanh_row(const float* sums, float* h, int64_t hidden) {
-  for (int64_t i = 0; i < hidden; i += kLanes) {
-    const int n = lanes_at(i, hidden);
+void tanh_row(const float* sums, float* h, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int n = lanes_at(i, count);
     put(h + i, tanh_vector(get(sums + i, n)), n);
   }
 }

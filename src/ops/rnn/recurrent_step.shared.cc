@@ -1,5 +1,6 @@
 #include "ops/rnn/recurrent_step.h"
 
+#include "base/threads.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/recurrent/recurrent.h"
 #include "ops/rnn/cells.h"
@@ -48,6 +49,9 @@ struct RecurrentStep {
   Rows y, last_h, last_c, first_h, first_c;
   const GemmKernels* gemm;
   const RecurrentKernels* kernels;
+  // Parts of the units whose sums and states threads make by themselves in each time step. A task of `product` is a
+  // part of a gate then.
+  int64_t parts = 1;
   // kGruResetFirst: the reset state times the hidden gate's part of R, from the panel on in which that part begins.
   GemmArgs candidate;
   int64_t candidate_from;  // the panel's first column
@@ -90,19 +94,21 @@ int64_t product_floats(const RecurrentStep& s) {
   return std::max(s.product.choice.scratch_floats, s.candidate.choice.scratch_floats);
 }
 int64_t scratch_floats(const RecurrentStep& s) {
-  const int64_t each = (s.gates + 2) * s.hidden,
+  const int64_t each = (s.gates + 3) * s.hidden,
                 reset = s.cell == Cell::kGruResetFirst ? s.hidden + s.candidate.c_stride : 0;
   return product_floats(s) + s.batch * (each + reset) + 48;
 }
 struct Walk {
-  float *product, *gates, *h, *c, *reset_h, *candidates;
+  float *product, *gates, *h, *c, *next_h, *reset_h, *candidates;
   Walk(const RecurrentStep& s, float* scratch) {
     const int64_t states = s.batch * s.hidden;
     product = scratch;
     gates = product + product_floats(s);
     h = gates + s.gates * states;
     c = h + states;
-    reset_h = c + states;
+    // Threads read the state while others write the next one.
+    next_h = s.parts > 1 ? c + states : h;
+    reset_h = c + 2 * states;
     candidates = s.cell == Cell::kGruResetFirst ? reset_h + states : reset_h;
   }
 };
@@ -152,15 +158,52 @@ void next_state_general(const RecurrentStep& s, const Walk& w, int64_t d, const 
   }
 }
 
-// From the sums of a time step to the next state of sequence n in direction d.
-void next_state(const RecurrentStep& s, const Walk& w, int64_t d, const float* sums, int64_t n) {
-  if (s.general) return next_state_general(s, w, d, sums, n);
-  float *gates = w.gates + n * s.gates * s.hidden, *state = w.h + n * s.hidden;
+// A time step of direction d.
+struct Turn {
+  int64_t d, time;
+  const float* sums;  // of the inputs
+};
+
+// From the sums of a time step to the next state of sequence n, units `first` to first + count - 1.
+void next_state(const RecurrentStep& s, const Walk& w, const Turn& turn, int64_t n, int64_t first, int64_t count) {
+  if (s.general) return next_state_general(s, w, turn.d, turn.sums, n);
+  const int64_t at = n * s.hidden + first;
+  float* gates = w.gates + n * s.gates * s.hidden + first;
   switch (s.cell) {
-    case Cell::kLstm: return s.kernels->lstm(gates, w.c + n * s.hidden, state, s.hidden);
-    case Cell::kGru: return s.kernels->gru(sums + n * s.sums_batch, gates, state, s.hidden);
-    case Cell::kGruResetFirst: return s.kernels->gru_blend(gates, candidates_of(s, w, n), state, s.hidden);
-    case Cell::kTanh: return s.kernels->tanh(gates, state, s.hidden);
+    case Cell::kLstm: return s.kernels->lstm(gates, s.hidden, w.c + at, w.next_h + at, count);
+    case Cell::kGru:
+      return s.kernels->gru(turn.sums + n * s.sums_batch + first, gates, s.hidden, w.h + at, w.next_h + at, count);
+    case Cell::kGruResetFirst: return s.kernels->gru_blend(gates, candidates_of(s, w, n), w.h + at, count);
+    case Cell::kTanh: return s.kernels->tanh(gates, w.next_h + at, count);
+  }
+}
+
+// The parts first to last - 1 of a time step.
+void run_parts(const RecurrentStep& s, void* const* operands, const Walk& w, const Turn& turn, int64_t first,
+               int64_t last) {
+  GemmArgs product = s.product;
+  product.a = w.h;
+  product.b = s.r[turn.d];
+  product.c = w.gates;
+  if (s.cell == Cell::kGru)
+    product.epilogue.bias = s.r_bias[turn.d];
+  else
+    product.epilogue.residual = turn.sums;
+  if (s.parts == 1) s.gemm->run(product, 0, product.choice.tasks, w.product);
+  for (int64_t gate = 0; s.parts > 1 && gate < s.gates; ++gate)
+    s.gemm->run(product, gate * s.parts + first, gate * s.parts + last, w.product);
+  if (s.cell == Cell::kGruResetFirst) reset_states(s, w, turn.d, turn.sums);
+  const int64_t units = s.hidden / s.parts, from = first * units, count = (last - first) * units;
+  for (int64_t n = 0; n < s.batch; ++n) {
+    float* y = row(operands, s.y, turn.time, turn.d, n);
+    const int64_t at = n * s.hidden + from;
+    if (turn.time < length_of(s, operands, n)) {
+      next_state(s, w, turn, n, from, count);
+      copy_row(w.next_h + at, y ? y + from : nullptr, count);
+    } else {
+      if (w.next_h != w.h) copy_row(w.h + at, w.next_h + at, count);
+      if (y) std::fill_n(y + from, count, 0.0f);
+    }
   }
 }
 
@@ -168,30 +211,19 @@ void next_state(const RecurrentStep& s, const Walk& w, int64_t d, const float* s
 // with the first state before it.
 void run_recurrent(const void* arguments, void* const* operands, const TaskRange& range) {
   const RecurrentStep& s = *static_cast<const RecurrentStep*>(arguments);
-  const Walk w(s, static_cast<float*>(range.scratch));
+  Walk w(s, static_cast<float*>(range.scratch));
   for (int64_t d = range.begin; d < range.end; ++d) {
     load_states(s, operands, d, s.first_h, w.h);
     load_states(s, operands, d, s.first_c, w.c);
-    GemmArgs product = s.product;
-    product.a = w.h;
-    product.b = s.r[d];
-    product.c = w.gates;
-    if (s.cell == Cell::kGru) product.epilogue.bias = s.r_bias[d];
     for (int64_t k = 0; k < s.time; ++k) {
       const int64_t t = s.reverse[d] ? s.time - 1 - k : k;
-      const float* sums = static_cast<const float*>(operands[s.sums]) + d * s.sums_direction + t * s.sums_time;
-      if (s.cell != Cell::kGru) product.epilogue.residual = sums;
-      s.gemm->run(product, 0, product.choice.tasks, w.product);
-      if (s.cell == Cell::kGruResetFirst) reset_states(s, w, d, sums);
-      for (int64_t n = 0; n < s.batch; ++n) {
-        float* y = row(operands, s.y, t, d, n);
-        if (t < length_of(s, operands, n)) {
-          next_state(s, w, d, sums, n);
-          copy_row(w.h + n * s.hidden, y, s.hidden);
-        } else if (y) {
-          std::fill_n(y, s.hidden, 0.0f);
-        }
-      }
+      const Turn turn{d, t, static_cast<const float*>(operands[s.sums]) + d * s.sums_direction + t * s.sums_time};
+      if (s.parts > 1 && range.threads)
+        range.threads->run(s.parts,
+                           [&](int64_t first, int64_t last, int) { run_parts(s, operands, w, turn, first, last); });
+      else
+        run_parts(s, operands, w, turn, 0, s.parts);
+      std::swap(w.h, w.next_h);
     }
     for (int64_t n = 0; n < s.batch; ++n) {
       copy_row(w.h + n * s.hidden, row(operands, s.last_h, 0, d, n), s.hidden);
@@ -324,6 +356,21 @@ bool set_rows(const BindScope& scope, bool batch_first, RecurrentStep& s) {
          (s.cell != Cell::kLstm || rows_of(scope.input(kC0), kC0, batch_first, s.first_c));
 }
 
+// As many parts of whole panels as there are threads, none of less work than a hundred thousand multiply-adds: 2 µs of
+// reading weights from the second-level cache. Two directions are tasks already.
+void split_units(RecurrentStep& s, int threads) {
+  constexpr int64_t kLeastWork = 100000;
+  if (s.general || s.r[1] || s.hidden % kPanel != 0 || s.product.choice.m_tasks != 1) return;
+  const int64_t panels = s.hidden / kPanel, work = s.batch * s.gates * s.hidden * s.hidden;
+  s.parts = std::max<int64_t>(std::min<int64_t>(threads, work / kLeastWork), 1);
+  while (panels % s.parts != 0) --s.parts;
+  if (s.parts == 1) return;
+  GemmChoice& c = s.product.choice;
+  c.n_block = panels / s.parts;
+  c.n_group = std::min(c.n_group, c.n_block);
+  c.n_tasks = c.tasks = s.gates * s.parts;
+}
+
 // The products of one time step.
 void set_products(const BindScope& scope, RecurrentStep& s) {
   GemmLimits limits = limits_of(*scope.machine);
@@ -336,7 +383,7 @@ void set_products(const BindScope& scope, RecurrentStep& s) {
   g.c_stride = width;
   g.epilogue.residual_stride = s.sums_batch;
   g.choice = choose_gemm(g.problem, scope.machine->isa, limits);
-  if (!twice) return;
+  if (!twice) return split_units(s, scope.machine->threads);
   s.candidate_from = 2 * s.hidden / kPanel * kPanel;
   GemmArgs& second = s.candidate;
   second = g;

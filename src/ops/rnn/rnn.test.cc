@@ -73,6 +73,19 @@ TEST(Recurrent, SequencesOfSeveralLengths) {
   check(p);
 }
 
+// So many units that a time step has a part for each thread.
+TEST(Recurrent, PartsOfATimeStep) {
+  for (Layer layer :
+       {Layer{"lstm", 4, "lstm_f32", 192}, Layer{"gru", 3, "gru_f32", 192}, Layer{"rnn", 1, "rnn_f32", 320}})
+    for (const bool lengths : {false, true}) {
+      std::vector<Attribute> attributes;
+      if (layer.gates == 3) attributes.emplace_back("linear_before_reset", true);
+      Problem p = recurrent(layer, 1, false, attributes);
+      if (lengths) p.inputs[4] = list({3}, {5, 1, 0}, DType::kI32);
+      check(p);
+    }
+}
+
 // Cells that the kernels have not: their products run on kernels all the same.
 TEST(Recurrent, ClippedSumsPeepholesAndOtherFunctions) {
   for (const Layer& layer : {kLstm, kGru, kRnn})
