@@ -11,8 +11,10 @@ int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-// A task of less work than this costs more to hand out than it gives: about 5 µs at 100 GFLOP/s.
+// A task of less work than this costs more to hand out than it gives: about 5 µs at 100 GFLOP/s, or of reading weights
+// from the last cache.
 constexpr double kLeastTaskFlops = 5e5;
+constexpr int64_t kLeastTaskBytes = 128 << 10;
 constexpr int64_t kStreamedPanels = 8, kStreamedRows = 160;
 // Chunks for each thread, so that one that is late leaves work to the others.
 constexpr int64_t kTasksPerThread = 4;
@@ -40,12 +42,12 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
 
   const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(most(p.k, 1));
   int64_t wanted = limits.threads > 1 ? up(kTasksPerThread * limits.threads, batches) : 1;
-  wanted = most(1, least(wanted, static_cast<int64_t>(flops / kLeastTaskFlops)));
+  const int64_t streamed = panels * p.k * step_bytes;
+  wanted = most(1, least(wanted, most(static_cast<int64_t>(flops / kLeastTaskFlops), streamed / kLeastTaskBytes)));
   const int64_t row_tiles = up(p.m, c.tile_rows);
   // Columns are split first of a plain B, which each task packs that reads it, of one that is larger than A and does
   // not stay in the cache, and where rows are too few. Else rows are: those of a thread are the ones that it has just
   // written.
-  const int64_t streamed = panels * p.k * step_bytes;
   const bool split_columns = p.b_form != MatrixForm::kPanels || row_tiles < 2 * limits.threads ||
                              (streamed > limits.l2_bytes / 2 && p.n > p.m);
   const int64_t column_tasks = split_columns ? least(wanted, up(panels, 2)) : 1;
