@@ -176,6 +176,11 @@ std::vector<RuleCase> patches_of_images() {
        "%a = transpose(%x) perm=[0,3,2,1]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[0,2,1,3]\n",
        "%a = reshape(%x, %d)\n%b = transpose(%a) perm=[4,2,0,3,1]\n%y = reshape(%b, %e)\n"
        "# with constant %d: i64[5] = {2, 2, 3, 2, 3}\n# with constant %e: i64[4] = {9, 2, 2, 2}\n"},
+      {"channels-last-of-joined-images",
+       "input %a: f32[2,3,4,5] \"a\"\ninput %b: f32[2,3,1,2] \"b\"\nconstant %c: i64[3] = {2, 3, -1}\n",
+       "%p = reshape(%a, %c)\n%q = reshape(%b, %c)\n%j = concat(%p, %q) axis=2\n%y = transpose(%j) perm=[0,2,1]\n",
+       "%s = transpose(%a) perm=[0,2,3,1]\n%p = reshape(%s, %d)\n%t = transpose(%b) perm=[0,2,3,1]\n"
+       "%q = reshape(%t, %d)\n%y = concat(%p, %q) axis=1\n# with constant %d: i64[3] = {0, -1, 3}\n"},
       {"patches-of-image",
        "input %x: f32[1,2,4,6] \"x\"\nconstant %w: f32[3,2,1,1] = {1, 2, -3, 4, 0.5, -1}\n"
        "constant %c: i64[5] = {3, 2, 2, 3, 2}\n",

@@ -3,12 +3,14 @@
 // moves whole pixels, beside one of an image whose channels lie innermost, which costs nothing.
 #include <optional>
 
+#include "ops/move/concat.h"
 #include "ops/move/transpose.h"
 #include "passes/declutter/contents.h"
 #include "passes/rewrite.h"
 
 namespace mica {
 
+MICA_DECLARE_OP(concat);
 MICA_DECLARE_OP(conv);
 MICA_DECLARE_OP(reshape);
 MICA_DECLARE_OP(transpose);
@@ -156,6 +158,29 @@ Value* image_of_patches(const Match& m, Builder& build) {
   return build.add(op_conv, m.root->attributes_blob.data(), inputs, 1)[0];
 }
 
+// Detectors join the pixels of their images, [N, C, height · width] each, and put the channels last.
+Value* joined_images(const Match& m, Builder& build) {
+  const Node& joined = m.node("joined");
+  const int64_t axis = joined.attributes<Concat>().axis;
+  const Shape& all = m["joined"]->type.shape;
+  if (all.rank != 3 || !all[1].is_fixed() || (axis != 2 && axis != -1) || order_of(*m.root) != Order{0, 2, 1})
+    return nullptr;
+  Values parts;
+  for (Value* part : joined.inputs) {
+    if (!part->producer || part->producer->op != &op_reshape) return nullptr;
+    Value* image = part->producer->inputs[0];
+    const Shape &from = image->type.shape, &to = part->type.shape;
+    if (!from.known() || from.rank < 4 || to.rank != 3 || !(to[0] == from[0]) || !(to[1] == from[1])) return nullptr;
+    parts.push_back(image);
+  }
+  const int64_t dims[] = {0, -1, all[1].value()};
+  Value* flat = build.ints(dims);
+  for (Value*& part : parts)
+    part = build.one(op_reshape, Reshape{},
+                     {transposed(part, outward(static_cast<size_t>(part->type.shape.rank)), build), flat});
+  return build.one(op_concat, Concat{.axis = 1}, parts);
+}
+
 std::vector<Rule> make() {
   const auto moved = [](Pattern x) { return is(op_transpose, {std::move(x)}).once(); };
   return {
@@ -167,6 +192,8 @@ std::vector<Rule> make() {
       {"image-of-patches", "conv(reshape(transpose(x))) → conv(transpose(reshape(transpose(x)))) that moves pixels",
        is(op_conv, {is(op_reshape, {moved(any("x")).as("moved"), any("shape")}).once().as("image")}).rest(),
        image_of_patches},
+      {"channels-last-of-joined-images", "transpose(concat(reshape(x) …)) → concat(reshape(transpose(x)) …)",
+       is(op_transpose, {is(op_concat, {any("first"), any("second")}).rest().once().as("joined")}), joined_images},
   };
 }
 
