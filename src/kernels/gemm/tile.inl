@@ -103,8 +103,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     }
     const float* b = at.b;
     const float* fetch = at.fetch;
-    const int64_t period = at.fetch_period;
-    int64_t wait = period;
+    int64_t wait = at.fetch_period;
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
     const float *ahead = b + kAheadFloats, *last = b + block.segment_count * block.segment_k * kPanel;
     const int64_t jump = P * panel_stride - (last - b);
@@ -121,7 +120,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
             else
               prefetch_far(fetch);
             fetch += kPanel;
-            wait = period;
+            wait = at.fetch_period;
           }
         }
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.

@@ -160,27 +160,31 @@ void next_state_general(const RecurrentStep& s, const Walk& w, int64_t d, const 
 
 // A time step of direction d.
 struct Turn {
+  void* const* operands;
   int64_t d, time;
   const float* sums;  // of the inputs
 };
+struct Units {
+  int64_t first, count;
+};
 
-// From the sums of a time step to the next state of sequence n, units `first` to first + count - 1.
-void next_state(const RecurrentStep& s, const Walk& w, const Turn& turn, int64_t n, int64_t first, int64_t count) {
+// From the sums of a time step to the next state of sequence n.
+void next_state(const RecurrentStep& s, const Walk& w, const Turn& turn, int64_t n, Units units) {
   if (s.general) return next_state_general(s, w, turn.d, turn.sums, n);
-  const int64_t at = n * s.hidden + first;
-  float* gates = w.gates + n * s.gates * s.hidden + first;
+  const int64_t count = units.count, at = n * s.hidden + units.first;
+  float* gates = w.gates + n * s.gates * s.hidden + units.first;
   switch (s.cell) {
     case Cell::kLstm: return s.kernels->lstm(gates, s.hidden, w.c + at, w.next_h + at, count);
     case Cell::kGru:
-      return s.kernels->gru(turn.sums + n * s.sums_batch + first, gates, s.hidden, w.h + at, w.next_h + at, count);
+      return s.kernels->gru(turn.sums + n * s.sums_batch + units.first, gates, s.hidden, w.h + at, w.next_h + at,
+                            count);
     case Cell::kGruResetFirst: return s.kernels->gru_blend(gates, candidates_of(s, w, n), w.h + at, count);
     case Cell::kTanh: return s.kernels->tanh(gates, w.next_h + at, count);
   }
 }
 
 // The parts first to last - 1 of a time step.
-void run_parts(const RecurrentStep& s, void* const* operands, const Walk& w, const Turn& turn, int64_t first,
-               int64_t last) {
+void run_parts(const RecurrentStep& s, const Walk& w, const Turn& turn, int64_t first, int64_t last) {
   GemmArgs product = s.product;
   product.a = w.h;
   product.b = s.r[turn.d];
@@ -193,16 +197,17 @@ void run_parts(const RecurrentStep& s, void* const* operands, const Walk& w, con
   for (int64_t gate = 0; s.parts > 1 && gate < s.gates; ++gate)
     s.gemm->run(product, gate * s.parts + first, gate * s.parts + last, w.product);
   if (s.cell == Cell::kGruResetFirst) reset_states(s, w, turn.d, turn.sums);
-  const int64_t units = s.hidden / s.parts, from = first * units, count = (last - first) * units;
+  const int64_t each = s.hidden / s.parts;
+  const Units units{first * each, (last - first) * each};
   for (int64_t n = 0; n < s.batch; ++n) {
-    float* y = row(operands, s.y, turn.time, turn.d, n);
-    const int64_t at = n * s.hidden + from;
-    if (turn.time < length_of(s, operands, n)) {
-      next_state(s, w, turn, n, from, count);
-      copy_row(w.next_h + at, y ? y + from : nullptr, count);
+    float* y = row(turn.operands, s.y, turn.time, turn.d, n);
+    const int64_t at = n * s.hidden + units.first;
+    if (turn.time < length_of(s, turn.operands, n)) {
+      next_state(s, w, turn, n, units);
+      copy_row(w.next_h + at, y ? y + units.first : nullptr, units.count);
     } else {
-      if (w.next_h != w.h) copy_row(w.h + at, w.next_h + at, count);
-      if (y) std::fill_n(y + from, count, 0.0f);
+      if (w.next_h != w.h) copy_row(w.h + at, w.next_h + at, units.count);
+      if (y) std::fill_n(y + units.first, units.count, 0.0f);
     }
   }
 }
@@ -217,12 +222,12 @@ void run_recurrent(const void* arguments, void* const* operands, const TaskRange
     load_states(s, operands, d, s.first_c, w.c);
     for (int64_t k = 0; k < s.time; ++k) {
       const int64_t t = s.reverse[d] ? s.time - 1 - k : k;
-      const Turn turn{d, t, static_cast<const float*>(operands[s.sums]) + d * s.sums_direction + t * s.sums_time};
+      const Turn turn{operands, d, t,
+                      static_cast<const float*>(operands[s.sums]) + d * s.sums_direction + t * s.sums_time};
       if (s.parts > 1 && range.threads)
-        range.threads->run(s.parts,
-                           [&](int64_t first, int64_t last, int) { run_parts(s, operands, w, turn, first, last); });
+        range.threads->run(s.parts, [&](int64_t first, int64_t last, int) { run_parts(s, w, turn, first, last); });
       else
-        run_parts(s, operands, w, turn, 0, s.parts);
+        run_parts(s, w, turn, 0, s.parts);
       std::swap(w.h, w.next_h);
     }
     for (int64_t n = 0; n < s.batch; ++n) {
