@@ -27,7 +27,8 @@ namespace {
 
 constexpr int64_t kMostBlockRows = 84;  // whole tiles of every instruction set; a causal block skips keys behind it
 constexpr int64_t kLeastBlockRows = 16;
-constexpr int64_t kWantedTasks = 8;  // so many that a few threads come out even
+// So many that a few threads have equal work, or fewer in numbers that two and four of them share equally.
+constexpr int64_t kWantedTasks = 8, kManyTasks = 32, kEvenTasks = 4;
 
 int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -38,8 +39,10 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 void prepare_attention(AttentionArgs& args) {
   const AttentionShape& s = args.shape;
   args.score_stride = up(s.keys, kPanel) * kPanel;
-  const int64_t wanted = up(kWantedTasks, s.batch * s.heads);
-  args.blocks = most(up(s.queries, kMostBlockRows), least(wanted, up(s.queries, kLeastBlockRows)));
+  const int64_t heads = s.batch * s.heads, most_blocks = up(s.queries, kLeastBlockRows);
+  args.blocks = most(up(s.queries, kMostBlockRows), least(up(kWantedTasks, heads), most_blocks));
+  while (heads * args.blocks % kEvenTasks != 0 && heads * args.blocks < kManyTasks && args.blocks < most_blocks)
+    ++args.blocks;
   args.row_block = up(s.queries, args.blocks);
   args.blocks = up(s.queries, args.row_block);
   args.tasks = s.batch * s.heads * args.blocks;
