@@ -14,6 +14,10 @@ if(BUILD_SHARED_LIBS)
     PRIVATE $<BUILD_INTERFACE:mica_runtime_flags> ${CMAKE_DL_LIBS}
     -Wl,--whole-archive $<TARGET_FILE:mica_runtime> -Wl,--no-whole-archive)
   target_link_options(mica_shared PRIVATE -Wl,--version-script=${version_script} -Wl,--gc-sections)
+  if(MICA_TRIM)
+    # Code and constants of one model's runtime in one segment: a page less between them.
+    target_link_options(mica_shared PRIVATE -Wl,-z,noseparate-code)
+  endif()
   if(NOT MICA_SANITIZE)
     target_link_options(mica_shared PRIVATE -Wl,--no-undefined)
   endif()
