@@ -171,6 +171,7 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
   const int64_t n_tasks = least(least(up(panels, 2), up(wanted, m_tasks)), 2 * limits.threads);
   c.n_block = panels_of_task(panels, n_tasks, limits.threads);
+  if (p.groups * m_tasks == 1 && panels == 2 && wanted > 1) c.n_block = 1;  // else one thread would have all
   c.tasks = p.groups * m_tasks * up(panels, c.n_block);
   c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
                      plane.all_points() * (c.tile_block * (channels + c.n_block * kPanel) + 32);

@@ -8,6 +8,11 @@ std::vector<RuleCase> cleanup_cases() {
   return {
       {"fold-constants", "constant %a: f32[3] = {1, 2, 3}\nconstant %b: f32[3] = {4, 5, 6}\ninput %x: f32[3] \"x\"\n",
        "%c = add(%a, %b)\n%y = div(%x, %c)\n", "%y = div(%x, %c)\n# with constant %c: f32[3] = {5, 7, 9}\n"},
+      {"share-joined", x,
+       "%a = relu(%x)\n%b = neg(%x)\n%p = concat(%a, %x) axis=0\n%q = concat(%a, %x, %b) axis=0\n"
+       "%r = concat(%a, %x, %b, %p) axis=0\n%s = concat(%r, %q) axis=0\n%y = relu(%s)\n",
+       "%a = relu(%x)\n%b = neg(%x)\n%p = concat(%a, %x) axis=0\n%q = concat(%p, %b) axis=0\n"
+       "%r = concat(%q, %p) axis=0\n%s = concat(%r, %q) axis=0\n%y = relu(%s)\n"},
       {"merge-equal", x, "%a = relu(%x)\n%b = relu(%x)\n%y = sub(%a, %b)\n", "%a = relu(%x)\n%y = sub(%a, %a)\n"},
       {"remove-dead", x, "%a = neg(%x)\n%y = relu(%x)\n", "%y = relu(%x)\n"},
       {"remove-identity", x, "%a = identity(%x)\n%y = relu(%a)\n", "%y = relu(%x)\n"},

@@ -182,6 +182,7 @@ constexpr SimplifyPass kPasses[] = {
     {"fold-constants", "f(constants) → constant", fold_constants},
     {"inline-branch", "cond of a known condition → the nodes of the branch that is taken", inline_branches},
     {"merge-equal", "y = f(x), z = f(x) → z is y", merge_equal},
+    {"share-joined", "concat(x, y), concat(x, y, z) → j = concat(x, y), concat(j, z)", share_joined},
     {"settle-regions", "what a loop does not change, and constants → used in its region as they are", settle_regions},
     {"remove-dead", "nodes that nobody reads → nothing", remove_dead_pass},
 };

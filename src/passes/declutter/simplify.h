@@ -14,6 +14,8 @@ std::span<const SimplifyPass> simplify_passes();
 int64_t remove_dead(Graph& graph);
 // `cond` nodes whose condition is known give way to the branch that is taken (branches.cc); returns how many.
 int64_t inline_branches(Graph& graph, const DeclutterOptions& options);
+// Concatenations take shorter ones of the same first parts (joined.cc); returns how many.
+int64_t share_joined(Graph& graph, const DeclutterOptions& options);
 // Regions take constants, and what a loop does not change, in the simplest way (regions.cc); returns how many.
 int64_t settle_regions(Graph& graph, const DeclutterOptions& options);
 // Types and contents of all nodes anew, in order; rules can make more of them known.
