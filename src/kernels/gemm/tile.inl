@@ -26,7 +26,7 @@ constexpr int wide_panels(int rows) {
   return panels > kMainPanels ? panels : kMainPanels;
 }
 
-constexpr int64_t kAheadFloats = 64 * kPanel;
+constexpr int64_t kAhead = 64;  // steps of k
 
 // What the tile needs beside the block: where its columns begin.
 struct TilePlace {
@@ -105,8 +105,8 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     const float* fetch = at.fetch;
     int64_t wait = at.fetch_period;
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
-    const float *ahead = b + kAheadFloats, *last = b + block.segment_count * block.segment_k * kPanel;
-    const int64_t jump = P * panel_stride - (last - b);
+    const int64_t depth = block.segment_count * block.segment_k;
+    int64_t ahead = kAhead * kPanel, until_jump = depth - kAhead;
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
@@ -125,11 +125,10 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         }
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
         if constexpr (R <= 3) {
-          if (ahead == last) ahead += jump;
-          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(ahead + p * panel_stride);
-          ahead += kPanel;
+          if (until_jump-- == 0) ahead += P * panel_stride - depth * kPanel;
+          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + ahead);
         } else if constexpr (kLanes >= 8) {
-          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + kAheadFloats);
+          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + kAhead * kPanel);
         }
         b += kPanel;
         MICA_UNROLL for (int i = 0; i < R; ++i) {
