@@ -27,6 +27,16 @@ inline std::vector<int64_t> dims_of(const Value& value) {
   return dims;
 }
 
+// The axes of a transposition's operand in the order that its result has them.
+inline std::vector<int64_t> order_of(const Node& transposition) {
+  const int rank = transposition.inputs[0]->type.shape.rank;
+  const Ints& perm = transposition.attributes<Transpose>().perm;
+  std::vector<int64_t> order;
+  for (int i = 0; i < rank; ++i) order.push_back(perm.empty() ? rank - 1 - i : perm[static_cast<size_t>(i)]);
+  for (int64_t& axis : order) axis += axis < 0 ? rank : 0;
+  return order;
+}
+
 // A constant of `value`'s element type; each number is rounded once.
 inline Value* constant(Builder& build, DType dtype, std::span<const int64_t> dims, std::span<const double> list) {
   OwnedTensor tensor = value_or_throw(OwnedTensor::make(dtype, dims));

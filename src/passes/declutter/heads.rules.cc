@@ -28,15 +28,6 @@ const Node* maker(const Value* value, const OpDef& op) {
   return value && value->producer && value->producer->op == &op ? value->producer : nullptr;
 }
 
-std::vector<int64_t> order_of(const Node& move) {
-  const int rank = move.inputs[0]->type.shape.rank;
-  const Ints& perm = move.attributes<Transpose>().perm;
-  std::vector<int64_t> order;
-  for (int i = 0; i < rank; ++i) order.push_back(perm.empty() ? rank - 1 - i : perm[static_cast<size_t>(i)]);
-  for (int64_t& axis : order) axis += axis < 0 ? rank : 0;
-  return order;
-}
-
 const std::vector<int64_t> kHeadsFirst = {0, 2, 1, 3};  // [batch, row, head, element] to [batch, head, row, element]
 
 // One index of an axis.
@@ -73,11 +64,12 @@ std::optional<Part> part_of(Value* x) {
 // [batch, row, head, element], which x turns to [batch, head, row, element]; null when x is made otherwise. A part of
 // an axis keeps it, with one index.
 Value* before_heads(Value* x, Builder& build) {
-  if (const Node* move = maker(x, op_transpose)) return order_of(*move) == kHeadsFirst ? move->inputs[0] : nullptr;
+  if (const Node* move = maker(x, op_transpose))
+    return contents::order_of(*move) == kHeadsFirst ? move->inputs[0] : nullptr;
   const auto part = part_of(x);
   const Node* move = part ? maker(part->whole, op_transpose) : nullptr;
   if (!move || move->inputs[0]->type.shape.rank != 5 || part->index < 0) return nullptr;
-  const auto order = order_of(*move);
+  const auto order = contents::order_of(*move);
   const int64_t axis = order[static_cast<size_t>(part->axis)];
   std::vector<int64_t> rest;
   for (int64_t from : order)

@@ -20,14 +20,8 @@ namespace {
 using Order = std::vector<size_t>;
 
 Order order_of(const Node& move) {
-  const int rank = move.inputs[0]->type.shape.rank;
-  const Ints& perm = move.attributes<Transpose>().perm;
-  Order order;
-  for (int i = 0; i < rank; ++i) {
-    const int64_t axis = perm.empty() ? rank - 1 - i : perm[static_cast<size_t>(i)];
-    order.push_back(static_cast<size_t>(axis < 0 ? axis + rank : axis));
-  }
-  return order;
+  const auto order = contents::order_of(move);
+  return {order.begin(), order.end()};
 }
 
 Value* transposed(Value* x, const Order& order, Builder& build) {

@@ -21,14 +21,8 @@ MICA_DECLARE_OP(transpose);
 
 namespace {
 
-std::vector<int64_t> order_of(const Node& node) {
-  const int rank = node.inputs[0]->type.shape.rank;
-  const Ints& perm = node.attributes<Transpose>().perm;
-  std::vector<int64_t> order;
-  for (int i = 0; i < rank; ++i) order.push_back(perm.empty() ? rank - 1 - i : perm[static_cast<size_t>(i)]);
-  for (int64_t& axis : order) axis += axis < 0 ? rank : 0;
-  return order;
-}
+using contents::order_of;
+
 Transpose transpose_of(const std::vector<int64_t>& order) {
   Transpose transpose;
   for (int64_t axis : order) transpose.perm.push(axis);
