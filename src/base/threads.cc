@@ -121,9 +121,7 @@ struct alignas(kCacheLine) Region {
     int64_t done = 0;
     for (int i = 0; i < shares; ++i) {
       Share& share = share_of(worker + i);
-      while (!share.empty()) {
-        const Span span = share.take(i == 0);
-        if (span.begin == span.end) break;
+      for (Span span = share.take(i == 0); span.begin < span.end; span = share.take(i == 0)) {
         if (done == 0) owns();
         const FpModeScope mode(fp_mode);
         fn(context, span.begin, span.end, worker);

@@ -19,4 +19,9 @@ inline int64_t even_block(int64_t units, int64_t wanted, int64_t threads) {
   return best;
 }
 
+// Panels of a task, in pairs, when `panels` of them are to make `n_tasks`; all of them for one task.
+inline int64_t panels_of_task(int64_t panels, int64_t n_tasks, int64_t threads) {
+  return n_tasks > 1 ? 2 * even_block((panels + 1) / 2, n_tasks, threads) : panels;
+}
+
 }  // namespace mica

@@ -42,11 +42,6 @@ int64_t wanted_tasks(const ConvProblem& p, const GemmLimits& limits) {
   return most(1, least(wanted, static_cast<int64_t>(flops_of(p) / kLeastTaskFlops)));
 }
 
-// Pairs of panels, unless a task has all.
-int64_t panels_of_task(int64_t panels, int64_t n_tasks, int64_t threads) {
-  return n_tasks > 1 ? 2 * even_block(up(panels, 2), n_tasks, threads) : panels;
-}
-
 // Parts of tiles and of panels that are tasks together. Every part of tiles passes all weights, every part of panels
 // gathers all pixels: of the splits into as many tasks as are wanted, the one that costs least.
 struct Split {

@@ -52,7 +52,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
                              (streamed > limits.l2_bytes / 2 && p.n > p.m);
   const int64_t column_tasks = split_columns ? least(wanted, up(panels, 2)) : 1;
   const int64_t row_tasks = least(row_tiles, up(wanted, column_tasks));
-  c.n_block = column_tasks > 1 ? 2 * even_block(up(panels, 2), column_tasks, limits.threads) : panels;
+  c.n_block = panels_of_task(panels, column_tasks, limits.threads);
   c.m_block = row_tasks > 1 ? even_block(row_tiles, row_tasks, batches > 1 ? 1 : limits.threads) * c.tile_rows : p.m;
   const int64_t a_bytes = c.m_block * p.k * 4, b_bytes = panels * c.k_block * step_bytes;
   // Rows that stay near pass by two panels at a time while the next two are fetched.

@@ -193,9 +193,11 @@ void run_parts(const RecurrentStep& s, const Walk& w, const Turn& turn, int64_t 
     product.epilogue.bias = s.r_bias[turn.d];
   else
     product.epilogue.residual = turn.sums;
-  if (s.parts == 1) s.gemm->run(product, 0, product.choice.tasks, w.product);
-  for (int64_t gate = 0; s.parts > 1 && gate < s.gates; ++gate)
-    s.gemm->run(product, gate * s.parts + first, gate * s.parts + last, w.product);
+  if (s.parts == 1)
+    s.gemm->run(product, 0, product.choice.tasks, w.product);
+  else
+    for (int64_t gate = 0; gate < s.gates; ++gate)
+      s.gemm->run(product, gate * s.parts + first, gate * s.parts + last, w.product);
   if (s.cell == Cell::kGruResetFirst) reset_states(s, w, turn.d, turn.sums);
   const int64_t each = s.hidden / s.parts;
   const Units units{first * each, (last - first) * each};
