@@ -1,6 +1,6 @@
 #include "measure/explain.h"
 
-#include "ops/conv/conv_step.h"
+#include "ops/conv/conv_transpose_step.h"
 
 namespace mica {
 
@@ -14,7 +14,7 @@ Result<std::vector<StageChoice>> explain(Session& session) {
     const Stage& stage = plan.functions[0].stages[step.stage];
     char text[1024];
     conv::Explanation explanation;
-    if (!conv::explain_step(step.kernel, step.arguments, text, explanation)) continue;
+    if (!conv::explain_any_step(step.kernel, step.arguments, text, explanation)) continue;
     StageChoice choice;
     choice.name = plan.name(stage.name);
     choice.op = stage.op->name;

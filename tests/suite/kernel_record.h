@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "ops/conv/conv_step.h"
+#include "ops/conv/conv_transpose_step.h"
 #include "probes.h"
 
 namespace mica::suite {
@@ -31,7 +31,7 @@ class KernelRecord {
     for (const StepSpec& step : steps) {
       char text[1024];
       conv::Explanation explanation;
-      conv::explain_step(step.kernel, step.arguments, text, explanation);
+      conv::explain_any_step(step.kernel, step.arguments, text, explanation);
       can_force_ += explanation.can_force;
       forced_ += explanation.is_forced;
     }

@@ -109,7 +109,10 @@ void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weigh
   if (algorithm == ConvAlgorithm::kSpread) return pack_spread(p, weights, packed);
   if (is_winograd(algorithm)) {
     if (!transform) transform = conv_kernels(Isa::kPortable).winograd_weights;
-    return pack_winograd(p, algorithm, weights, packed, transform);
+    const int64_t size = winograd_size(p, algorithm) / p.groups;
+    for (int64_t g = 0; g < p.groups; ++g)
+      pack_winograd(p, algorithm, group_source(p, weights, g), packed + g * size, transform);
+    return;
   }
   for (int64_t g = 0; g < p.groups; ++g) pack_panels(group_source(p, weights, g), packed + g * group_size(p));
 }

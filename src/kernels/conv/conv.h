@@ -66,7 +66,8 @@ inline bool makes_row_means(ConvAlgorithm a) {
 std::string_view name_of(ConvAlgorithm algorithm);
 
 // What a trimmed build may leave out (cmake/MicaTrim.cmake): it is then never chosen.
-inline constexpr bool kWithWinograd = has_part_like("kernel", "conv_f32_winograd");
+inline constexpr bool kWithWinograd =
+    has_part_like("kernel", "conv_f32_winograd") || has_part_like("kernel", "conv_transpose_f32_winograd");
 inline constexpr bool kWithDepthwise = has_part_like("kernel", "conv_f32_depthwise");
 inline constexpr bool kWithGrouped = has_part_like("kernel", "conv_f32_grouped");
 inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
@@ -89,6 +90,7 @@ ConvAlgorithm conv_algorithm(std::string_view name);
 struct ConvPolicy {
   ConvForce force;
   bool low_memory = false;  // no algorithm whose weights take more room than the plain ones
+  bool is_phase = false;    // of a transposed convolution: only algorithms that its phases take
   // Measured to be the fastest: taken when it fits and is one that could be taken unasked, unless something is forced.
   ConvAlgorithm tuned = ConvAlgorithm::kAuto;
 };

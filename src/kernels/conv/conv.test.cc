@@ -434,7 +434,7 @@ TEST(ConvChoice, AMeasuredAlgorithmIsTakenWhereItMayBe) {
       EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, {.tuned = one.algorithm}),
                 may ? one.algorithm : predicted);
       EXPECT_TRUE(!may || (one.fits && one.error <= kMostConvError));
-      const ConvPolicy forced{conv_force("implicit"), false, one.algorithm};
+      const ConvPolicy forced{.force = conv_force("implicit"), .tuned = one.algorithm};
       EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, forced), ConvAlgorithm::kImplicit);
       const ConvPolicy low{.low_memory = true, .tuned = one.algorithm};
       EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kAvx512, {}, low)));

@@ -147,10 +147,16 @@ bool beats(const ConvCandidate& c, const ConvCandidate& other) {
   return c.cycles * (c.error > other.error ? kPriceOfError : 1) < other.cycles;
 }
 
+// Whether the policy leaves the algorithm, forced or not.
+bool is_left(ConvAlgorithm a, const ConvPolicy& policy) {
+  if (is_winograd(a)) return !policy.low_memory;
+  return !policy.is_phase || (a != ConvAlgorithm::kSpread && a != ConvAlgorithm::kGrouped);
+}
+
 }  // namespace
 
 bool is_unasked(const ConvCandidate& c, const ConvPolicy& policy) {
-  return c.allowed && c.modest && !(is_winograd(c.algorithm) && policy.low_memory);
+  return c.allowed && c.modest && is_left(c.algorithm, policy);
 }
 
 int cost_tile_rows(Isa isa) { return lanes_of(isa).rows; }
@@ -201,8 +207,7 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLim
       if (c.algorithm == policy.tuned && is_unasked(c, policy)) return c.algorithm;
   const ConvCandidate* best = nullptr;
   for (const ConvCandidate& c : all.list) {
-    const bool winograd = is_winograd(c.algorithm);
-    if (!c.allowed || (winograd && policy.low_memory)) continue;
+    if (!c.allowed || !is_left(c.algorithm, policy)) continue;
     if (policy.force.allows(c.algorithm)) {
       if (!best || !policy.force.allows(best->algorithm) || beats(c, *best)) best = &c;
     } else if (c.modest && (!best || (!policy.force.allows(best->algorithm) && beats(c, *best)))) {

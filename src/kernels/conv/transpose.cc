@@ -1,5 +1,7 @@
 #include "kernels/conv/transpose.h"
 
+#include "base/isa.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
@@ -48,7 +50,8 @@ int64_t first_at(const ConvView& v, const Phase& phase) {
 
 // The plain problem, without its place among the packed weights. A phase without taps keeps one tap of no channels: its
 // sums are the bias.
-ConvPhase plain_phase(const ConvTransposeProblem& p, const Phase& phase) {
+ConvPhase plain_phase(const ConvTransposeProblem& p, int64_t index) {
+  const Phase phase = phase_at(p, index);
   ConvPhase out;
   ConvProblem& c = out.problem;
   const bool is_empty = phase.is_empty();
@@ -69,6 +72,7 @@ ConvPhase plain_phase(const ConvTransposeProblem& p, const Phase& phase) {
   c.residual_view = strided(p.residual_view, p.stride);
   c.has_residual = p.has_residual;
   if (c.groups > 1 && conv_fits(c, ConvAlgorithm::kDepthwise)) out.algorithm = ConvAlgorithm::kDepthwise;
+  if (index < kMostTransformedPhases && p.transform[index] != ConvAlgorithm::kAuto) out.algorithm = p.transform[index];
   out.y_at = first_at(p.out_view, phase);
   out.residual_at = first_at(p.residual_view, phase);
   return out;
@@ -90,23 +94,24 @@ PanelSource phase_source(const ConvTransposeProblem& p, const Phase& phase, cons
   return s;
 }
 
-// Calls visit(source, place) for every matrix of every phase; depthwise phases are one matrix of taps.
-template <class Panels, class Taps>
-void for_each_matrix(const ConvTransposeProblem& p, const float* weights, Panels panels, Taps taps) {
+// Calls visit(plain phase, source, place) for every matrix of every phase; depthwise phases are one matrix of taps.
+template <class Visit>
+void for_each_matrix(const ConvTransposeProblem& p, const float* weights, Visit visit) {
   int64_t place = 0;
   for (int64_t i = 0; i < conv_phase_count(p); ++i) {
     const Phase phase = phase_at(p, i);
     if (phase.is_empty()) continue;
-    const ConvPhase plain = plain_phase(p, phase);
+    const ConvPhase plain = plain_phase(p, i);
+    const int64_t size = packed_conv_size(plain.problem, plain.algorithm);
     if (plain.algorithm == ConvAlgorithm::kDepthwise) {
       PanelSource s = phase_source(p, phase, weights, 0);
       s.n = p.out_channels;
-      taps(s, place);
+      visit(plain, s, place);
     } else {
-      const int64_t size = packed_conv_size(plain.problem, plain.algorithm) / p.groups;
-      for (int64_t g = 0; g < p.groups; ++g) panels(phase_source(p, phase, weights, g), place + g * size);
+      for (int64_t g = 0; g < p.groups; ++g)
+        visit(plain, phase_source(p, phase, weights, g), place + g * (size / p.groups));
     }
-    place += packed_conv_size(plain.problem, plain.algorithm);
+    place += size;
   }
 }
 
@@ -115,9 +120,9 @@ void for_each_matrix(const ConvTransposeProblem& p, const float* weights, Panels
 int64_t conv_phase_count(const ConvTransposeProblem& p) { return p.stride[0] * p.stride[1] * p.stride[2]; }
 
 ConvPhase conv_phase(const ConvTransposeProblem& p, int64_t index) {
-  ConvPhase phase = plain_phase(p, phase_at(p, index));
+  ConvPhase phase = plain_phase(p, index);
   for (int64_t i = 0; i < index; ++i) {
-    const ConvPhase before = plain_phase(p, phase_at(p, i));
+    const ConvPhase before = plain_phase(p, i);
     phase.packed_at += packed_conv_size(before.problem, before.algorithm);
   }
   return phase;
@@ -128,16 +133,35 @@ int64_t packed_conv_transpose_size(const ConvTransposeProblem& p) {
   return last.packed_at + packed_conv_size(last.problem, last.algorithm);
 }
 
-void pack_conv_transpose(const ConvTransposeProblem& p, const float* weights, float* packed) {
-  for_each_matrix(
-      p, weights, [&](const PanelSource& s, int64_t place) { pack_panels(s, packed + place); },
-      [&](const PanelSource& s, int64_t place) { pack_taps(s, packed + place); });
+void choose_transforms(ConvTransposeProblem& p, Isa isa, const GemmLimits& limits, const ConvPolicy& policy) {
+  for (int64_t i = 0; i < conv_phase_count(p) && i < kMostTransformedPhases; ++i) {
+    p.transform[i] = ConvAlgorithm::kAuto;
+    const ConvProblem phase = plain_phase(p, i).problem;
+    if (phase.in_channels == 0) continue;
+    const ConvAlgorithm best = choose_conv_algorithm(phase, isa, limits, policy);
+    if (is_winograd(best)) p.transform[i] = best;
+  }
+}
+
+void pack_conv_transpose(const ConvTransposeProblem& p, const float* weights, float* packed, WinogradWeightsFn kernel) {
+  if (!kernel) kernel = conv_kernels(Isa::kPortable).winograd_weights;
+  for_each_matrix(p, weights, [&](const ConvPhase& phase, const PanelSource& s, int64_t place) {
+    if (phase.algorithm == ConvAlgorithm::kDepthwise)
+      pack_taps(s, packed + place);
+    else if (is_winograd(phase.algorithm))
+      pack_winograd(phase.problem, phase.algorithm, s, packed + place, kernel);
+    else
+      pack_panels(s, packed + place);
+  });
 }
 
 void unpack_conv_transpose(const ConvTransposeProblem& p, const float* packed, float* weights) {
-  for_each_matrix(
-      p, weights, [&](const PanelSource& s, int64_t place) { unpack_panels(packed + place, s); },
-      [&](const PanelSource& s, int64_t place) { unpack_taps(packed + place, s); });
+  for_each_matrix(p, weights, [&](const ConvPhase& phase, const PanelSource& s, int64_t place) {
+    if (phase.algorithm == ConvAlgorithm::kDepthwise)
+      unpack_taps(packed + place, s);
+    else
+      unpack_panels(packed + place, s);
+  });
 }
 
 ConvArgs conv_phase_args(const ConvTransposeProblem& p, const ConvArgs& whole, int64_t index, Isa isa,

@@ -10,6 +10,8 @@
 
 namespace mica {
 
+inline constexpr int64_t kMostTransformedPhases = 16;  // with Winograd's algorithm: a stride of 4 on two axes
+
 struct ConvTransposeProblem {
   int64_t images = 1, groups = 1, in_channels = 1, out_channels = 1;
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};  // `out` may reach beyond what taps write (output padding)
@@ -17,6 +19,8 @@ struct ConvTransposeProblem {
   int64_t pad[3] = {0, 0, 0};
   ConvView in_view, out_view, residual_view;
   bool has_residual = false;
+  // Of each phase: one of Winograd's, where it takes that, else kAuto.
+  ConvAlgorithm transform[kMostTransformedPhases] = {};
 };
 
 struct ConvPhase {
@@ -30,10 +34,16 @@ struct ConvPhase {
 int64_t conv_phase_count(const ConvTransposeProblem& problem);
 ConvPhase conv_phase(const ConvTransposeProblem& problem, int64_t index);
 
+// Chooses each phase's transform, by the cost of a convolution of its sizes. To be asked before the weights are packed.
+void choose_transforms(ConvTransposeProblem& problem, Isa isa, const GemmLimits& limits, const ConvPolicy& policy);
+
 // Weights w[in_channels][out_channels / groups][kernel...], dense, into all phases' forms, one after the other. Every
-// tap belongs to one phase, so that the size is that of the plain form.
+// tap belongs to one phase, so that the size without transforms is that of the plain form. `kernel`: an instruction
+// set's, for Winograd's; null: the portable one, with the same bits.
 int64_t packed_conv_transpose_size(const ConvTransposeProblem& problem);
-void pack_conv_transpose(const ConvTransposeProblem& problem, const float* weights, float* packed);
+void pack_conv_transpose(const ConvTransposeProblem& problem, const float* weights, float* packed,
+                         WinogradWeightsFn kernel = nullptr);
+// Not where phases are transformed.
 void unpack_conv_transpose(const ConvTransposeProblem& problem, const float* packed, float* weights);
 
 // The arguments of one phase, with its choice made; x, packed, y and the residual are those of the whole.

@@ -131,27 +131,29 @@ int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   return p.groups * plane.all_points() * panels_size(p.in_channels / p.groups, p.out_channels / p.groups);
 }
 
-// Channels are gathered one by one: for weights that are not in panels because they are made by each run.
-void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const float* w, float* u, WinogradWeightsFn kernel) {
+// Channels are gathered one by one: for weights that are not in panels.
+void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const PanelSource& weights, float* u,
+                   WinogradWeightsFn kernel) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  const int64_t channels = p.in_channels / p.groups, out = p.out_channels / p.groups, panels = panel_count(out);
-  const int taps = plane.taps[0] * plane.taps[1];
+  const int64_t channels = weights.k[3], panels = panel_count(weights.n), taps = weights.k[1] * weights.k[2];
   float block[(kMostWinogradPoints - 1) * (kMostWinogradPoints - 1)][kPanel];
   WinogradWeights one = weights_of(plane);
   one.from = block[0];
   one.tap_step = kPanel;
   one.point_step = panels * channels * kPanel;
-  for (int64_t g = 0; g < p.groups; ++g)
-    for (int64_t panel = 0; panel < panels; ++panel)
-      for (int64_t c = 0; c < channels; ++c) {
-        for (int64_t j = 0; j < kPanel; ++j) {
-          const int64_t n = panel * kPanel + j;
-          const float* from = w + ((g * out + n) * channels + c) * taps;
-          for (int t = 0; t < taps; ++t) block[t][j] = n < out ? from[t] : 0.0f;
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t j = 0; j < kPanel; ++j) {
+        const int64_t n = panel * kPanel + j;
+        const float* from = weights.data + n * weights.n_stride + c * weights.k_stride[3];
+        for (int64_t t = 0; t < taps; ++t) {
+          const int64_t at = t / weights.k[2] * weights.k_stride[1] + t % weights.k[2] * weights.k_stride[2];
+          block[t][j] = n < weights.n ? from[at] : 0.0f;
         }
-        one.to = u + ((g * plane.all_points() * panels + panel) * channels + c) * kPanel;
-        kernel(one);
       }
+      one.to = u + (panel * channels + c) * kPanel;
+      kernel(one);
+    }
 }
 
 int64_t winograd_panels(const ConvProblem& p) { return p.groups * panel_count(p.out_channels / p.groups); }

@@ -13,6 +13,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/winograd_points.h"
+#include "kernels/pack/pack.h"
 
 namespace mica {
 
@@ -61,10 +62,11 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int
 // Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16]. Computed in doubles,
 // rounded once, to the same bits on every instruction set. The plane must fit.
 int64_t winograd_size(const ConvProblem& problem, ConvAlgorithm algorithm);
-void pack_winograd(const ConvProblem& problem, ConvAlgorithm algorithm, const float* w, float* u,
+// This one makes those of one group, from weights that stand anywhere.
+void pack_winograd(const ConvProblem& problem, ConvAlgorithm algorithm, const PanelSource& weights, float* u,
                    WinogradWeightsFn kernel);
-// The same from weights in panels (the form of kImplicit), in parts: panels first to last - 1 of those of all groups.
-// `kernel` is an instruction set's ConvKernels::winograd_weights.
+// All groups' from weights in panels (the form of kImplicit), in parts: panels first to last - 1 of those of all
+// groups. `kernel` is an instruction set's ConvKernels::winograd_weights.
 int64_t winograd_panels(const ConvProblem& problem);
 void transform_panels(const ConvProblem& problem, ConvAlgorithm algorithm, WinogradWeightsFn kernel,
                       const float* panels, float* u, int64_t first, int64_t last);

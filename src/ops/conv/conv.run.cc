@@ -83,7 +83,9 @@ ConvAlgorithm tuned_algorithm(const BindScope& scope, const ConvProblem& p) {
 
 // What was measured, or by this machine's costs; where results must not depend on the machine, by those of a fixed one.
 ConvAlgorithm algorithm_of(const BindScope& scope, const ConvProblem& p) {
-  const ConvPolicy policy{conv_force(scope.machine->force.view()), scope.low_memory, tuned_algorithm(scope, p)};
+  const ConvPolicy policy{.force = conv_force(scope.machine->force.view()),
+                          .low_memory = scope.low_memory,
+                          .tuned = tuned_algorithm(scope, p)};
   if (scope.exact) return choose_conv_algorithm(p, Isa::kAvx512, {}, policy);
   return choose_conv_algorithm(p, scope.machine->isa, limits_of(*scope.machine), policy);
 }

@@ -1,54 +1,29 @@
 #include "ops/conv/conv_transpose.h"
 #include "kernels/conv/transpose.h"
 
+#include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
 #include "ops/conv/conv_problem.h"
-#include "ops/conv/conv_step.h"
 #include "ops/conv/conv_transpose_sizes.h"
+#include "ops/conv/conv_transpose_step.h"
 #include "step/gemm_epilogue.h"
 
 namespace mica {
 namespace {
 
-// One phase: its numbers, and where it begins in the whole's operands, in floats.
-struct Phase {
-  ConvArgs args;
-  int64_t packed_at, y_at, residual_at;
+struct Packing {
+  ConvTransposeProblem problem;
+  WinogradWeightsFn winograd;
 };
-
-struct Step {
-  int64_t count;
-  Phase* phases;
-  const float* packed;
-  conv::StepOperands operands;
-  int64_t scratch_floats;
-  const ConvKernels* kernels;
-};
-
-void run(const void* arguments, void* const* operands, const TaskRange& range) {
-  const Step& s = *static_cast<const Step*>(arguments);
-  const auto at = [&](int i) { return i < 0 ? nullptr : static_cast<float*>(operands[i]); };
-  float* scratch = static_cast<float*>(range.scratch);
-  auto* phases = reinterpret_cast<ConvArgs*>(scratch + s.scratch_floats);
-  for (int64_t i = 0; i < s.count; ++i) {
-    const Phase& phase = s.phases[i];
-    ConvArgs* args = new (phases + i) ConvArgs(phase.args);
-    args->x = at(s.operands.x);
-    args->w = s.packed + phase.packed_at;
-    args->y = at(s.operands.y) + phase.y_at;
-    args->epilogue.bias = at(s.operands.bias);
-    if (s.operands.residual >= 0) args->epilogue.residual = at(s.operands.residual) + phase.residual_at;
-  }
-  run_phases(*s.kernels, phases, s.count, range.begin, range.end, scratch);
-}
 
 void pack(const TensorView& plain, void* to, const void* context) {
-  pack_conv_transpose(*static_cast<const ConvTransposeProblem*>(context), plain.as<const float>(),
-                      static_cast<float*>(to));
+  const Packing& p = *static_cast<const Packing*>(context);
+  pack_conv_transpose(p.problem, plain.as<const float>(), static_cast<float*>(to), p.winograd);
 }
 
 // The post-ops; a residual is taken when it has channels innermost, as the output then has.
-GemmEpilogue take_epilogue(BindScope& scope, bool direct, bool has_bias, Step& step, ConvTransposeProblem& p) {
+GemmEpilogue take_epilogue(BindScope& scope, bool direct, bool has_bias, conv::TransposeStep& step,
+                           ConvTransposeProblem& p) {
   GemmEpilogueOptions options{.column_axis = 1, .has_bias = has_bias, .residual = direct};
   GemmEpilogueMap map = map_epilogue(scope, options);
   ImageView residual;
@@ -65,16 +40,18 @@ GemmEpilogue take_epilogue(BindScope& scope, bool direct, bool has_bias, Step& s
 }
 
 // Fills the phases; returns the tasks of all.
-int64_t choose_phases(const BindScope& scope, const ConvTransposeProblem& p, const GemmEpilogue& epilogue, Step& step) {
+int64_t choose_phases(const BindScope& scope, ConvTransposeProblem& p, const GemmEpilogue& epilogue,
+                      conv::TransposeStep& step) {
+  const ConvPolicy policy{.force = step.force, .low_memory = scope.low_memory, .is_phase = true};
+  choose_transforms(p, scope.exact ? Isa::kAvx512 : step.isa, scope.exact ? GemmLimits{} : step.limits, policy);
   int64_t tasks = 0;
   for (int64_t i = 0; i < step.count; ++i) {
     const ConvPhase phase = conv_phase(p, i);
-    const ConvChoice choice =
-        choose_conv(phase.problem, phase.algorithm, scope.machine->isa, limits_of(*scope.machine));
-    new (step.phases + i) Phase{{.problem = phase.problem, .choice = choice, .epilogue = epilogue},
-                                phase.packed_at,
-                                phase.y_at,
-                                phase.residual_at};
+    const ConvChoice choice = choose_conv(phase.problem, phase.algorithm, step.isa, step.limits);
+    new (step.phases + i) conv::TransposePhase{{.problem = phase.problem, .choice = choice, .epilogue = epilogue},
+                                               phase.packed_at,
+                                               phase.y_at,
+                                               phase.residual_at};
     tasks += choice.tasks;
     step.scratch_floats = std::max(step.scratch_floats, choice.scratch_floats);
   }
@@ -82,7 +59,8 @@ int64_t choose_phases(const BindScope& scope, const ConvTransposeProblem& p, con
   return tasks;
 }
 
-// Taps are sorted into phases by strides, dilations and pads; each is below 2^12 here (see `bind`).
+// Taps are sorted into phases by strides, dilations and pads; each is below 2^12 here (see `bind`). Every phase's
+// transform takes four bits.
 PackKey pack_key(const ConvTransposeProblem& p) {
   PackKey key{static_cast<uint32_t>(PackKind::kPanels16), {p.groups, 2}};
   for (int i = 0; i < 3; ++i) {
@@ -90,6 +68,9 @@ PackKey pack_key(const ConvTransposeProblem& p) {
     key.parameters[4] = key.parameters[4] * 4096 + p.dilation[i];
     key.parameters[5] = key.parameters[5] * 8192 + p.pad[i] + 4096;
   }
+  uint64_t transforms = 0;
+  for (ConvAlgorithm a : p.transform) transforms = transforms << 4 | static_cast<uint64_t>(a);
+  key.parameters[2] = static_cast<int64_t>(transforms);
   return key;
 }
 
@@ -110,7 +91,8 @@ Result<bool> bind(BindScope& scope) {
       scope.input(2).view.stride(0) != static_cast<int64_t>(sizeof(float)))
     return false;
   MICA_TRY(const conv::TransposeSizes sizes, conv::transpose_sizes(scope.attributes<ConvTranspose>(), x.view, w.view));
-  MICA_TRY(ConvTransposeProblem * p, scope.arguments<ConvTransposeProblem>());
+  MICA_TRY(Packing * packing, scope.arguments<Packing>());
+  ConvTransposeProblem* p = &packing->problem;
   constexpr int64_t kMostPhases = 256;
   if (!conv::kernel_problem(sizes, *p) || !within_key(*p) || conv_phase_count(*p) > kMostPhases) return false;
   const int y = static_cast<int>(scope.inputs.size());
@@ -120,27 +102,32 @@ Result<bool> bind(BindScope& scope) {
   if (from.operand < 0) return false;
   p->in_view = conv::view_of(from.view);
   p->out_view = conv::view_of(to.view);
-  MICA_TRY(Step * step, scope.arguments<Step>());
+  MICA_TRY(conv::TransposeStep * step, scope.arguments<conv::TransposeStep>());
   step->count = conv_phase_count(*p);
   step->operands.x = from.operand;
   step->operands.y = to.operand;
-  step->kernels = &conv_kernels(scope.machine->isa);
-  MICA_TRY(void* memory, scope.memory(static_cast<size_t>(step->count) * sizeof(Phase)));
-  step->phases = static_cast<Phase*>(memory);
+  step->isa = scope.machine->isa;
+  step->limits = limits_of(*scope.machine);
+  step->force = conv_force(scope.machine->force.view());
+  step->kernels = &conv_kernels(step->isa);
+  packing->winograd = step->kernels->winograd_weights;
+  MICA_TRY(void* memory, scope.memory(static_cast<size_t>(step->count) * sizeof(conv::TransposePhase)));
+  step->phases = static_cast<conv::TransposePhase*>(memory);
   const GemmEpilogue epilogue = take_epilogue(scope, to.operand == y, has_bias, *step, *p);
   const int64_t tasks = choose_phases(scope, *p, epilogue, *step);
   const PackKey key = pack_key(*p);
+  const bool transforms = key.parameters[2] != 0;
   const auto bytes = static_cast<size_t>(packed_conv_transpose_size(*p)) * sizeof(float);
-  MICA_TRY(const void* packed, scope.packed(1, {key, bytes, pack, p}));
+  MICA_TRY(const void* packed, scope.packed(1, {key, bytes, pack, packing}));
   step->packed = static_cast<const float*>(packed);
   MICA_TRY_STATUS(scope.add(
-      {.kernel = run,
+      {.kernel = conv::run_transpose_step,
        .arguments = step,
        .tasks = tasks,
        .work = static_cast<double>(x.view.count()) * static_cast<double>(sizes.group_out * sizes.window.taps()),
        .scratch_bytes = static_cast<size_t>(step->scratch_floats) * sizeof(float) +
                         static_cast<size_t>(step->count) * sizeof(ConvArgs),
-       .name = "conv_transpose_f32"}));
+       .name = transforms ? "conv_transpose_f32_winograd" : "conv_transpose_f32"}));
   MICA_TRY_STATUS(finish_channels_last(scope, y, out, to));
   return true;
 }

@@ -1,0 +1,70 @@
+// One transposed convolution on the kernels as a step.
+#pragma once
+#include <new>
+
+#include "kernels/conv/transpose.h"
+#include "ops/conv/conv_step.h"
+
+namespace mica::conv {
+
+// One phase: its numbers, and where it begins in the whole's operands, in floats.
+struct TransposePhase {
+  ConvArgs args;
+  int64_t packed_at, y_at, residual_at;
+};
+
+struct TransposeStep {
+  int64_t count;
+  TransposePhase* phases;
+  const float* packed;
+  StepOperands operands;
+  int64_t scratch_floats;  // the phases' arguments stand behind them
+  const ConvKernels* kernels;
+  Isa isa;  // what the choices were made for
+  GemmLimits limits;
+  ConvForce force;
+};
+
+inline void run_transpose_step(const void* arguments, void* const* operands, const TaskRange& range) {
+  const TransposeStep& s = *static_cast<const TransposeStep*>(arguments);
+  const auto at = [&](int i) { return i < 0 ? nullptr : static_cast<float*>(operands[i]); };
+  float* scratch = static_cast<float*>(range.scratch);
+  auto* phases = reinterpret_cast<ConvArgs*>(scratch + s.scratch_floats);
+  for (int64_t i = 0; i < s.count; ++i) {
+    const TransposePhase& phase = s.phases[i];
+    ConvArgs* args = new (phases + i) ConvArgs(phase.args);
+    args->x = at(s.operands.x);
+    args->w = s.packed + phase.packed_at;
+    args->y = at(s.operands.y) + phase.y_at;
+    args->epilogue.bias = at(s.operands.bias);
+    if (s.operands.residual >= 0) args->epilogue.residual = at(s.operands.residual) + phase.residual_at;
+  }
+  run_phases(*s.kernels, phases, s.count, range.begin, range.end, scratch);
+}
+
+// As explain_step: the choice of each phase, as far as there is room. Forced: every phase that could be.
+inline bool explain_transpose_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
+  if (kernel != run_transpose_step) return false;
+  const TransposeStep& step = *static_cast<const TransposeStep*>(arguments);
+  bool misses = false;
+  for (int64_t i = 0; i < step.count; ++i) {
+    const ConvProblem& p = step.phases[i].args.problem;
+    const ConvAlgorithm chosen = step.phases[i].args.choice.algorithm;
+    if (i > 0) out.length += format_to(text.data() + out.length, text.size() - out.length, "; ");
+    out.length += print(p, step.phases[i].args.choice, text.data() + out.length, text.size() - out.length);
+    bool can = false;
+    for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
+      can = can || (c.allowed && step.force.allows(c.algorithm) && (is_winograd(c.algorithm) || c.algorithm == chosen));
+    out.can_force = out.can_force || can;
+    misses = misses || (can && !step.force.allows(chosen));
+  }
+  out.is_forced = out.can_force && !misses;
+  return true;
+}
+
+// Either of the two.
+inline bool explain_any_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
+  return explain_step(kernel, arguments, text, out) || explain_transpose_step(kernel, arguments, text, out);
+}
+
+}  // namespace mica::conv
