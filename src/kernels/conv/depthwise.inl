@@ -36,11 +36,11 @@ MICA_INLINE void store_lanes(float* p, F32 v, int lanes) {
     store_partial(p, v, lanes);
 }
 
-// `count` outputs from output `o` on, at most kPixels, of a kernel kWidth wide with stride kStride. Each input
-// column of a row is read once and goes into every output that it touches; the sums are independent chains, as many as
-// the latency of a multiply-add wants.
+// kPixels outputs from output `o` on, of a kernel kWidth wide with stride kStride. Each input column of a row is read
+// once and goes into every output that it touches; the sums are independent chains, as many as the latency of a
+// multiply-add wants. Only the outer columns, half of the kernel on each side, may lie outside the input.
 template <int kWidth, int kStride, int kPixels, bool kFull>
-MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t count) {
+MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int64_t o) {
   F32 sum[kPixels];
   const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
   MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
@@ -50,8 +50,10 @@ MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int
     const float* w = d.taps[r].w + d.channel;
     constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
     F32 value[kColumns];
-    MICA_UNROLL for (int j = 0; j < kColumns; ++j) value[j] =
-        inside(x + j, width) ? load_lanes<kFull>(in + j * pixel, d.lanes) : zero();
+    MICA_UNROLL for (int j = 0; j < kColumns; ++j) {
+      const bool outer = j < kWidth / 2 || j >= kColumns - kWidth / 2;
+      value[j] = !outer || inside(x + j, width) ? load_lanes<kFull>(in + j * pixel, d.lanes) : zero();
+    }
     MICA_UNROLL for (int t = 0; t < kWidth; ++t) {
       const F32 weight = load(w + t * d.tap_stride);
       MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = fma(value[i * kStride + t], weight, sum[i]);
@@ -59,7 +61,7 @@ MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int
   }
   const F32 lo = set1(d.lo), hi = set1(d.hi);
   float* out = d.out + o * d.out_pixel;
-  MICA_UNROLL for (int i = 0; i < kPixels; ++i) if (i < count)
+  MICA_UNROLL for (int i = 0; i < kPixels; ++i)
       store_lanes<kFull>(out + i * d.out_pixel, min_fast(hi, max_fast(lo, sum[i])), d.lanes);
 }
 
@@ -124,16 +126,6 @@ MICA_INLINE void depthwise_3x3_row(const ConvProblem& p, const DepthwiseRow& d) 
   }
 }
 
-// Seven outputs at a time: the widths of common networks are its multiples.
-template <int kWidth, int kStride, bool kFull>
-void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
-  if (kWidth == 3 && d.tap_count == 3) return depthwise_3x3_row<kStride, kFull, 1>(p, d);
-  const int64_t width = p.out[2];
-  int64_t o = 0;
-  for (; width - o > 4; o += 7) depthwise_tile<kWidth, kStride, 7, kFull>(p, d, o, width - o);
-  if (o < width) depthwise_tile<kWidth, kStride, 4, kFull>(p, d, o, width - o);
-}
-
 // Any kernel: kPixels outputs share each weight. All kernel columns [first, last) must lie inside for all pixels.
 template <int kPixels, bool kFull>
 MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t first, int64_t last) {
@@ -180,6 +172,21 @@ void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
       ++o;
     }
   }
+}
+
+// Seven outputs at a time: the widths of common networks are its multiples. The last tile makes again what it shares
+// with the one before.
+template <int kWidth, int kStride, bool kFull>
+void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
+  if (kWidth == 3 && d.tap_count == 3) return depthwise_3x3_row<kStride, kFull, 1>(p, d);
+  constexpr int kWide = 7, kNarrow = 4, kHalf = kWidth / 2;
+  const int64_t width = p.out[2], behind = (width - 1) * kStride - p.pad[2] + kWidth - p.in[2];
+  if (width < kNarrow || p.pad[2] > kHalf || behind > kHalf) return depthwise_row<kFull>(p, d);
+  int64_t o = 0;
+  for (; width - o > kNarrow && width >= kWide; o += kWide)
+    depthwise_tile<kWidth, kStride, kWide, kFull>(p, d, o <= width - kWide ? o : width - kWide);
+  for (; o < width; o += kNarrow)
+    depthwise_tile<kWidth, kStride, kNarrow, kFull>(p, d, o <= width - kNarrow ? o : width - kNarrow);
 }
 
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
