@@ -174,16 +174,16 @@ void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
   }
 }
 
-// Seven outputs at a time: the widths of common networks are its multiples. The last tile makes again what it shares
-// with the one before.
+// Seven outputs at a time: the widths of common networks are its multiples; four of 3x3, where only the picture's first
+// and last rows come here. The last tile makes again what it shares with the one before.
 template <int kWidth, int kStride, bool kFull>
 void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
   if (kWidth == 3 && d.tap_count == 3) return depthwise_3x3_row<kStride, kFull, 1>(p, d);
-  constexpr int kWide = 7, kNarrow = 4, kHalf = kWidth / 2;
+  constexpr int kNarrow = 4, kWide = kWidth == 3 ? kNarrow : 7, kHalf = kWidth / 2;
   const int64_t width = p.out[2], behind = (width - 1) * kStride - p.pad[2] + kWidth - p.in[2];
   if (width < kNarrow || p.pad[2] > kHalf || behind > kHalf) return depthwise_row<kFull>(p, d);
   int64_t o = 0;
-  for (; width - o > kNarrow && width >= kWide; o += kWide)
+  for (; kWide > kNarrow && width - o > kNarrow && width >= kWide; o += kWide)
     depthwise_tile<kWidth, kStride, kWide, kFull>(p, d, o <= width - kWide ? o : width - kWide);
   for (; o < width; o += kNarrow)
     depthwise_tile<kWidth, kStride, kNarrow, kFull>(p, d, o <= width - kNarrow ? o : width - kNarrow);

@@ -35,12 +35,31 @@ struct TilePlace {
   int64_t c_stride;
   const float* bias;             // P * 16 floats, or null
   const float* residual;         // at the tile's first element, or null
+  int64_t columns;               // of C from the tile's first on; fewer than the tile's where it may_reach_beyond
   const float* fetch = nullptr;  // to fetch, a line at every fetch_period-th step of k; or null
   int64_t fetch_period = 1;
   bool fetch_near = false;
 };
 
-// The part of the epilogue that costs nothing while the sums are in registers.
+// Whether a tile that does not fetch may reach beyond the last column: where masks make parts of vectors as cheap as
+// whole ones. The highest tile is worth the code.
+constexpr bool may_reach_beyond(int rows) { return kLanes == kPanel && rows == kMaxRows; }
+
+// A vector of the tile's row in memory, of the columns that there are.
+template <bool kAll>
+MICA_INLINE F32 load_columns(const float* row, int j, int64_t columns) {
+  if (kAll) return load(row + j * kLanes);
+  const int64_t left = columns - j * kLanes;
+  return load_partial(row + j * kLanes, left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0);
+}
+
+// Whether it costs little while the sums are in registers. A cheap function is worth that in the tallest tile only.
+constexpr bool in_registers(Activation a, int rows) {
+  return a == Activation::kNone || a == Activation::kClip ||
+         (a == Activation::kHardSwish && rows == kMaxRows && has_activation(a));
+}
+
+// That part of the epilogue.
 template <int R, int V>
 MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at) {
   const GemmEpilogue& e = *block.epilogue;
@@ -55,6 +74,11 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
     if (e.b < __builtin_inff())
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
           min_fast(hi, sum[i][j]);
+  }
+  if constexpr (in_registers(Activation::kHardSwish, R)) {
+    if (e.activation == Activation::kHardSwish)
+      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+          activate<Activation::kHardSwish>(sum[i][j], e.a, e.b);
   }
   if (has_residual && e.residual_last) {
     MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
@@ -98,7 +122,8 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
           load(at.c + i * at.c_stride + j * kLanes);
     } else {
-      MICA_UNROLL for (int j = 0; j < V; ++j) sum[0][j] = at.bias ? load(at.bias + j * kLanes) : zero();
+      MICA_UNROLL for (int j = 0; j < V; ++j) sum[0][j] =
+          at.bias ? load_columns < kFetch || !may_reach_beyond(R) > (at.bias, j, at.columns) : zero();
       MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
     }
     const float* b = at.b;
@@ -138,10 +163,19 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
       }
     }
     if (finish) finish_sums<R, V>(sum, block, at);
-    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
-        store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
+    if (kFetch || !may_reach_beyond(R) || at.columns >= P * kPanel) {
+      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
+          store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
+    } else {
+      MICA_UNROLL for (int j = 0; j < V; ++j) {
+        const int64_t left = at.columns - j * kLanes;
+        const int width = left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
+        MICA_UNROLL for (int i = 0; i < R; ++i) store_partial(at.c + i * at.c_stride + j * kLanes, sum[i][j], width);
+      }
+    }
     at.b += P * panel_stride;
     at.c += P * kPanel;
+    at.columns -= P * kPanel;
     if (at.bias) at.bias += P * kPanel;
     if (at.residual) at.residual += P * kPanel;
     at.fetch = fetch;
@@ -165,9 +199,6 @@ struct Tiles {
 };
 constexpr Tiles kTiles;
 
-// Whether the tile may write its results to C by itself.
-MICA_INLINE bool in_registers(Activation a) { return a == Activation::kNone || a == Activation::kClip; }
-
 // A tile that reaches beyond the last column, or whose activation is worth a loop of its own, is made in a buffer.
 constexpr int buffer_floats() {
   int most = 0;
@@ -187,11 +218,12 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   if (!block.first_k)
     for (int i = 0; i < block.rows; ++i)
       for (int64_t j = 0; j < columns; ++j) buffer[i * width + j] = block.c[i * block.c_stride + first + j];
-  TilePlace inside = {place.b, buffer, width, bias, nullptr, place.fetch, place.fetch_period, place.fetch_near};
+  TilePlace inside = {place.b, buffer, width, bias, nullptr, width, place.fetch, place.fetch_period, place.fetch_near};
   fn(block, inside, false, 1);
   place.b = inside.b;
   place.fetch = inside.fetch;
   place.c += width;
+  place.columns -= width;
   if (place.bias) place.bias += width;
   if (place.residual) place.residual += width;
   const bool finish = block.last_k;
@@ -234,13 +266,19 @@ void run_row_block(const RowBlock& block) {
   const TileRow& fns = kTiles.rows[block.rows - 1];
   const GemmEpilogue& e = *block.epilogue;
   const int wide = wide_panels(block.rows);
-  const bool simple = !block.last_k || in_registers(e.activation), finishes = e.finish && block.last_k;
+  const bool simple = !block.last_k || in_registers(e.activation, block.rows), finishes = e.finish && block.last_k;
   const int64_t first = block.panel_begin * kPanel;
-  TilePlace place = {block.b + block.panel_begin * block.panel_stride, block.c + first, block.c_stride,
-                     e.bias ? e.bias + first : nullptr, block.residual ? block.residual + first : nullptr};
+  TilePlace place = {block.b + block.panel_begin * block.panel_stride,
+                     block.c + first,
+                     block.c_stride,
+                     e.bias ? e.bias + first : nullptr,
+                     block.residual ? block.residual + first : nullptr,
+                     block.n - first};
   FetchCursor fetches{block};
   // Panels before this one are written in place, several tiles at a call.
-  const int64_t whole = !simple ? 0 : block.n / kPanel < block.panel_end ? block.n / kPanel : block.panel_end;
+  const bool part =
+      (may_reach_beyond(block.rows) && block.first_k && !block.residual) || block.n / kPanel >= block.panel_end;
+  const int64_t whole = !simple ? 0 : part ? block.panel_end : block.n / kPanel;
   for (int64_t p = block.panel_begin; p < block.panel_end;) {
     const int64_t left = block.panel_end - p, column = p * kPanel;
     const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
@@ -249,7 +287,7 @@ void run_row_block(const RowBlock& block) {
     const int64_t fetching = panels == kMainPanels ? fetches.take(tiles, place) : 0;
     if (fetching) tiles = fetching;
     const TileFn fn = fetching ? fns.fetch : panels == wide ? fns.wide : panels == kMainPanels ? fns.main : fns.single;
-    if (in_place)
+    if (in_place && !(fetching && column + panels * kPanel > block.n))
       fn(block, place, block.last_k, tiles);
     else
       buffered_tile(block, fn, p, panels, place);
