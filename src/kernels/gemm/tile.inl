@@ -45,18 +45,45 @@ struct TilePlace {
 // whole ones. The highest tile is worth the code.
 constexpr bool may_reach_beyond(int rows) { return kLanes == kPanel && rows == kMaxRows; }
 
-// A vector of the tile's row in memory, of the columns that there are.
-template <bool kAll>
-MICA_INLINE F32 load_columns(const float* row, int j, int64_t columns) {
-  if (kAll) return load(row + j * kLanes);
+// How many of `columns` the tile's j-th vector has.
+MICA_INLINE int width_of(int64_t columns, int j) {
   const int64_t left = columns - j * kLanes;
-  return load_partial(row + j * kLanes, left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0);
+  return left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
 }
 
-// Whether it costs little while the sums are in registers. A cheap function is worth that in the tallest tile only.
+// Whether it costs little while the sums are in registers. A cheap function is worth that in the highest tile only.
+inline constexpr bool kWithHardSwish = has_activation(Activation::kHardSwish);
 constexpr bool in_registers(Activation a, int rows) {
   return a == Activation::kNone || a == Activation::kClip ||
-         (a == Activation::kHardSwish && rows == kMaxRows && has_activation(a));
+         (kWithHardSwish && a == Activation::kHardSwish && rows == kMaxRows);
+}
+
+// The first terms: what C holds, or the bias. kPart: the tile may reach beyond the last column.
+template <bool kPart, int R, int V>
+MICA_INLINE void begin_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at) {
+  if (!block.first_k) {
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+        load(at.c + i * at.c_stride + j * kLanes);
+    return;
+  }
+  MICA_UNROLL for (int j = 0; j < V; ++j) sum[0][j] = !at.bias ? zero()
+                                                      : kPart
+                                                          ? load_partial(at.bias + j * kLanes, width_of(at.columns, j))
+                                                          : load(at.bias + j * kLanes);
+  MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
+}
+
+template <bool kPart, int R, int V>
+MICA_INLINE void store_sums(const F32 (&sum)[R][V], const TilePlace& at) {
+  if (!kPart || at.columns >= V * kLanes) {
+    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
+        store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
+    return;
+  }
+  MICA_UNROLL for (int j = 0; j < V; ++j) {
+    const int width = width_of(at.columns, j);
+    MICA_UNROLL for (int i = 0; i < R; ++i) store_partial(at.c + i * at.c_stride + j * kLanes, sum[i][j], width);
+  }
 }
 
 // That part of the epilogue.
@@ -115,17 +142,11 @@ struct RowPointers {
 template <int R, int P, bool kFetch = false>
 __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
   constexpr int V = P * kPanelVectors;
+  constexpr bool kPart = !kFetch && may_reach_beyond(R);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   for (; count > 0; --count) {
     F32 sum[R][V];
-    if (!block.first_k) {
-      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
-          load(at.c + i * at.c_stride + j * kLanes);
-    } else {
-      MICA_UNROLL for (int j = 0; j < V; ++j) sum[0][j] =
-          at.bias ? load_columns < kFetch || !may_reach_beyond(R) > (at.bias, j, at.columns) : zero();
-      MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
-    }
+    begin_sums<kPart>(sum, block, at);
     const float* b = at.b;
     const float* fetch = at.fetch;
     int64_t wait = at.fetch_period;
@@ -163,16 +184,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
       }
     }
     if (finish) finish_sums<R, V>(sum, block, at);
-    if (kFetch || !may_reach_beyond(R) || at.columns >= P * kPanel) {
-      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
-          store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
-    } else {
-      MICA_UNROLL for (int j = 0; j < V; ++j) {
-        const int64_t left = at.columns - j * kLanes;
-        const int width = left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
-        MICA_UNROLL for (int i = 0; i < R; ++i) store_partial(at.c + i * at.c_stride + j * kLanes, sum[i][j], width);
-      }
-    }
+    store_sums<kPart>(sum, at);
     at.b += P * panel_stride;
     at.c += P * kPanel;
     at.columns -= P * kPanel;
