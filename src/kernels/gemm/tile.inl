@@ -73,24 +73,22 @@ MICA_INLINE void begin_sums(F32 (&sum)[R][V], const RowBlock& block, const TileP
   MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
 }
 
-template <bool kPart, int R, int V>
-MICA_INLINE void store_sums(const F32 (&sum)[R][V], const TilePlace& at) {
-  if (!kPart || at.columns >= V * kLanes) {
-    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
-        store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
-    return;
-  }
+// What is left of C's rows of sums that reach beyond the last column; a residual is added on the way.
+template <int R, int V>
+MICA_INLINE void store_part(const F32 (&sum)[R][V], const TilePlace& at, const float* residual, int64_t stride) {
   MICA_UNROLL for (int j = 0; j < V; ++j) {
     const int width = width_of(at.columns, j);
-    MICA_UNROLL for (int i = 0; i < R; ++i) store_partial(at.c + i * at.c_stride + j * kLanes, sum[i][j], width);
+    MICA_UNROLL for (int i = 0; i < R; ++i) {
+      const F32 other = residual ? load_partial(residual + i * stride + j * kLanes, width) : zero();
+      store_partial(at.c + i * at.c_stride + j * kLanes, residual ? add(sum[i][j], other) : sum[i][j], width);
+    }
   }
 }
 
 // That part of the epilogue.
 template <int R, int V>
-MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at) {
+MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at, bool has_residual) {
   const GemmEpilogue& e = *block.epilogue;
-  const bool has_residual = at.residual != nullptr;
   if (has_residual && !e.residual_last) {
     MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
         add(sum[i][j], load(at.residual + i * e.residual_stride + j * kLanes));
@@ -183,8 +181,13 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         }
       }
     }
-    if (finish) finish_sums<R, V>(sum, block, at);
-    store_sums<kPart>(sum, at);
+    const bool part = kPart && at.columns < P * kPanel;
+    if (finish) finish_sums<R, V>(sum, block, at, at.residual && !part);
+    if (part)
+      store_part<R, V>(sum, at, finish ? at.residual : nullptr, block.epilogue->residual_stride);
+    else
+      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
+          store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
     at.b += P * panel_stride;
     at.c += P * kPanel;
     at.columns -= P * kPanel;
@@ -288,8 +291,8 @@ void run_row_block(const RowBlock& block) {
                      block.n - first};
   FetchCursor fetches{block};
   // Panels before this one are written in place, several tiles at a call.
-  const bool part =
-      (may_reach_beyond(block.rows) && block.first_k && !block.residual) || block.n / kPanel >= block.panel_end;
+  const bool adds_last = !block.residual || e.activation == Activation::kNone;
+  const bool part = (may_reach_beyond(block.rows) && block.first_k && adds_last) || block.n / kPanel >= block.panel_end;
   const int64_t whole = !simple ? 0 : part ? block.panel_end : block.n / kPanel;
   for (int64_t p = block.panel_begin; p < block.panel_end;) {
     const int64_t left = block.panel_end - p, column = p * kPanel;
