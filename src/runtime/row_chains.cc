@@ -81,7 +81,8 @@ class Chooser {
       const int64_t window = flow[i].end - flow[i].keep;
       const double bytes = static_cast<double>(stage.row_bytes) * static_cast<double>(stage.out_rows);
       live += std::min(kWindowRoom * window, stage.out_rows) * stage.row_bytes;
-      if (bytes > static_cast<double>(limits_.l2_bytes) / 2) saved += 2 * bytes * (1 / kFar - 1 / kNear);
+      // It shares the cache with what the stage reads, and with what is made of it.
+      if (bytes > static_cast<double>(limits_.l2_bytes) / 3) saved += 2 * bytes * (1 / kFar - 1 / kNear);
       const double again = static_cast<double>(std::max<int64_t>(0, window - flow[i].fresh));
       halo += again * (stage.row_work / kWork + static_cast<double>(stage.row_bytes) / kNear);
       slides += again * static_cast<double>(stage.row_bytes) / kNear;

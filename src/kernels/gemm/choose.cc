@@ -15,7 +15,7 @@ int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 // from the last cache.
 constexpr double kLeastTaskFlops = 5e5;
 constexpr int64_t kLeastTaskBytes = 128 << 10;
-constexpr int64_t kStreamedPanels = 8, kStreamedRows = 160;
+constexpr int64_t kStreamedPanels = 8, kStreamedRows = 160, kStreamedRowsNear = 256;
 // Chunks for each thread, so that one that is late leaves work to the others.
 constexpr int64_t kTasksPerThread = 4;
 
@@ -55,11 +55,14 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.n_block = panels_of_task(panels, column_tasks, limits.threads);
   c.m_block = row_tasks > 1 ? even_block(row_tiles, row_tasks, batches > 1 ? 1 : limits.threads) * c.tile_rows : p.m;
   const int64_t a_bytes = c.m_block * p.k * 4, b_bytes = panels * c.k_block * step_bytes;
-  // Rows that stay near pass by two panels at a time while the next two are fetched.
+  // Rows that stay near pass by two panels at a time while the next two are fetched. More rows want the fetches for
+  // themselves, unless all that there is stays near.
+  const int64_t c_bytes = 4 * c.m_block * p.n;
+  const bool near = a_bytes + b_bytes + c_bytes <= limits.l2_bytes * 3 / 4;
   if (p.b_form == MatrixForm::kPanels && !streams && a_bytes <= limits.l2_bytes / 4 && b_bytes > limits.l2_bytes / 8 &&
-      c.m_block <= kStreamedRows)
+      c.m_block <= (near ? kStreamedRowsNear : kStreamedRows))
     c.n_group = least(c.n_group, kStreamedPanels);
-  c.fetch_rows = !streams && a_bytes + b_bytes + 4 * c.m_block * p.n > limits.l2_bytes / 2;
+  c.fetch_rows = !streams && a_bytes + b_bytes + c_bytes > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
   c.m_tasks = up(p.m, c.m_block);
   c.n_tasks = up(panels, c.n_block);
