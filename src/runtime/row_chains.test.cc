@@ -44,9 +44,9 @@ TEST(RowChains, ChosenWhereResultsLeaveTheCache) {
   EXPECT_EQ(large[0].last, 2u);
   EXPECT_EQ(large[0].strips, 1);
   EXPECT_GT(large[0].gain_ns, 0);
-  EXPECT_TRUE(choose(block(14 * 64 * 4), {.l2_bytes = 1 << 20}).empty());
+  EXPECT_TRUE(choose(block(14 * 48 * 4), {.l2_bytes = 1 << 20}).empty());
   EXPECT_TRUE(choose(block(112 * 96 * 4), {.l2_bytes = 1 << 20, .mode = RowChainMode::kNever}).empty());
-  EXPECT_EQ(choose(block(14 * 64 * 4), {.l2_bytes = 1 << 20, .mode = RowChainMode::kAlways}).size(), 1u);
+  EXPECT_EQ(choose(block(14 * 48 * 4), {.l2_bytes = 1 << 20, .mode = RowChainMode::kAlways}).size(), 1u);
   EXPECT_EQ(choose(block(112 * 96 * 4), {.l2_bytes = 1 << 20, .threads = 2}).at(0).strips, 4);
 }
 
