@@ -171,11 +171,24 @@ std::vector<RuleCase> joined_projections() {
 
 // Images cut into patches and put together again.
 std::vector<RuleCase> patches_of_images() {
+  const std::string steps =
+      "constant %a: i64[1] = {0}\nconstant %b: i64[1] = {1}\nconstant %e: i64[1] = {9223372036854775807}\n"
+      "constant %r: i64[1] = {2}\nconstant %c: i64[1] = {3}\nconstant %s: i64[1] = {2}\n";
   return {
       {"merge-transposes-around-reshape", "input %x: f32[1,4,6,3] \"x\"\nconstant %c: i64[4] = {9, 2, 2, 2}\n",
        "%a = transpose(%x) perm=[0,3,2,1]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[0,2,1,3]\n",
        "%a = reshape(%x, %d)\n%b = transpose(%a) perm=[4,2,0,3,1]\n%y = reshape(%b, %e)\n"
        "# with constant %d: i64[5] = {2, 2, 3, 2, 3}\n# with constant %e: i64[4] = {9, 2, 2, 2}\n"},
+      {"conv-of-interlaced-image", "input %x: f32[1,1,2,4] \"x\"\n" + steps + "constant %w: f32[1,2,1,1] = {2, 3}\n",
+       "%p = slice(%x, %b, %e, %c, %s)\n%q = slice(%x, %a, %e, %c, %s)\n%j = concat(%p, %q) axis=1\n%y = conv(%j, "
+       "%w)\n",
+       "%y = conv(%x, %u) strides=[1,2], pads=[0,0,0,0]\n# with constant %u: f32[1,1,1,2] = {3, 2}\n"},
+      {"conv-of-interlaced-image",
+       "input %x: f32[2,1,4,6] \"x\"\n" + steps + "constant %w: f32[1,4,1,1] = {1, 2, 3, 4}\n",
+       "%f = slice(%x, %a, %e, %r, %s)\n%g = slice(%x, %b, %e, %r, %s)\n%p = slice(%f, %a, %e, %c, %s)\n"
+       "%q = slice(%g, %a, %e, %c, %s)\n%m = slice(%f, %b, %e, %c, %s)\n%n = slice(%g, %b, %e, %c, %s)\n"
+       "%j = concat(%p, %q, %m, %n) axis=-3\n%y = conv(%j, %w) strides=[1,2], pads=[1,0,0,1]\n",
+       "%y = conv(%x, %u) strides=[2,4], pads=[2,0,0,2]\n# with constant %u: f32[1,1,2,2] = {1, 3, 2, 4}\n"},
       {"channels-last-of-joined-images",
        "input %a: f32[2,3,4,5] \"a\"\ninput %b: f32[2,3,1,2] \"b\"\nconstant %c: i64[3] = {2, 3, -1}\n",
        "%p = reshape(%a, %c)\n%q = reshape(%b, %c)\n%j = concat(%p, %q) axis=2\n%y = transpose(%j) perm=[0,2,1]\n",

@@ -196,11 +196,29 @@ TEST(Rules, NearMissesOfHeads) {
 TEST(Rules, NearMissesOfPatches) {
   const std::string five = "constant %c: i64[5] = {3, 2, 2, 3, 2}\n";
   const std::string w = "constant %w: f32[3,2,1,1] = {1, 2, -3, 4, 0.5, -1}\n";
+  const std::string steps =
+      "constant %a: i64[1] = {0}\nconstant %b: i64[1] = {1}\nconstant %e: i64[1] = {9223372036854775807}\n"
+      "constant %f: i64[1] = {4}\nconstant %c: i64[1] = {3}\nconstant %s: i64[1] = {2}\n";
   const Miss misses[] = {
       {"merge-transposes-around-reshape", "input %x: f32[2,3] \"x\"\nconstant %c: i64[2] = {2, 3}\n",
        "%a = transpose(%x) perm=[1,0]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[1,0]\n"},
       {"merge-transposes-around-reshape", "input %x: f32[n,3] \"x\"\nconstant %c: i64[3] = {3, 1, -1}\n",
        "%a = transpose(%x) perm=[1,0]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[2,0,1]\n"},
+      // A place twice, an image whose width is odd, channels enough for a product of their own, groups.
+      {"conv-of-interlaced-image", "input %x: f32[1,1,2,4] \"x\"\n" + steps + "constant %w: f32[1,2,1,1] = {2, 3}\n",
+       "%p = slice(%x, %b, %e, %c, %s)\n%q = slice(%x, %b, %e, %c, %s)\n%j = concat(%p, %q) axis=1\n"
+       "%y = conv(%j, %w)\n"},
+      {"conv-of-interlaced-image", "input %x: f32[1,1,2,5] \"x\"\n" + steps + "constant %w: f32[1,2,1,1] = {2, 3}\n",
+       "%p = slice(%x, %a, %f, %c, %s)\n%q = slice(%x, %b, %f, %c, %s)\n%j = concat(%p, %q) axis=1\n"
+       "%y = conv(%j, %w)\n"},
+      {"conv-of-interlaced-image",
+       "input %x: f32[1,9,2,4] \"x\"\n" + steps +
+           "constant %w: f32[1,18,1,1] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}\n",
+       "%p = slice(%x, %b, %e, %c, %s)\n%q = slice(%x, %a, %e, %c, %s)\n%j = concat(%p, %q) axis=1\n"
+       "%y = conv(%j, %w)\n"},
+      {"conv-of-interlaced-image", "input %x: f32[1,1,2,4] \"x\"\n" + steps + "constant %w: f32[2,1,1,1] = {2, 3}\n",
+       "%p = slice(%x, %b, %e, %c, %s)\n%q = slice(%x, %a, %e, %c, %s)\n%j = concat(%p, %q) axis=1\n"
+       "%y = conv(%j, %w) groups=2\n"},
       {"channels-last-of-joined-images", "input %a: f32[1,4,3,2] \"a\"\nconstant %c: i64[3] = {1, 6, 4}\n",
        "%p = reshape(%a, %c)\n%q = reshape(%a, %c)\n%j = concat(%p, %q) axis=2\n%y = transpose(%j) perm=[0,2,1]\n"},
       {"channels-last-of-joined-images", "input %a: f32[1,4,3,2] \"a\"\nconstant %c: i64[3] = {1, 4, 6}\n",
