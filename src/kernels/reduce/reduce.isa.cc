@@ -170,7 +170,16 @@ void softmax_short_rows(const SoftmaxArgs& args, const float* in, float* out, in
   SoftmaxArgs across = {
       .logarithm = args.logarithm, .zero_nan = args.zero_nan, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
   float block[kShortAxis * kLanes];
-  for (int64_t row = first; row < end; row += kLanes) {
+  // Rows that are all as far apart go by whole vectors.
+  const int64_t in_row = args.outer_loops == 1 ? args.in_outer[0] : 0,
+                out_row = args.outer_loops == 1 ? args.out_outer[0] : 0;
+  int64_t row = first;
+  for (; args.outer_loops == 1 && row + kLanes <= end; row += kLanes) {
+    for (int64_t i = 0; i < args.n; ++i) store(block + i * kLanes, load_strided(in + row * in_row + i, in_row));
+    softmax_lanes(across, block, block, kLanes);
+    for (int64_t i = 0; i < args.n; ++i) store_strided(out + row * out_row + i, out_row, load(block + i * kLanes));
+  }
+  for (; row < end; row += kLanes) {
     const int width = static_cast<int>(least(kLanes, end - row));
     for (int r = 0; r < width; ++r) {
       const float* from = in + offset_of(row + r, args.outer, args.in_outer, args.outer_loops);

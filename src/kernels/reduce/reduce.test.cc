@@ -97,5 +97,27 @@ TEST(Reduce, NeighboursSideBySide) {
     }
 }
 
+// Short rows that go side by side are each what it is by itself, whatever lies between them.
+TEST(Reduce, ShortRowsSideBySide) {
+  constexpr int64_t kRows = 37, kInGap = 3, kOutGap = 2;
+  for (Isa isa : every_isa())
+    for (int64_t n = 1; n <= 9; ++n)
+      for (bool logarithm : {false, true}) {
+        const int64_t in_row = n + kInGap, out_row = n + kOutGap;
+        const std::vector<float> x = numbers(static_cast<size_t>(kRows * in_row));
+        SoftmaxArgs args{.logarithm = logarithm, .outer_loops = 1, .outer = {kRows}, .in_outer = {in_row}, .n = n};
+        args.out_outer[0] = out_row;
+        prepare_softmax(args);
+        std::vector<float> y(static_cast<size_t>(kRows * out_row), -7.0f);
+        reduce_kernels(isa).softmax(args, x.data(), y.data(), 0, args.tasks);
+        std::vector<float> wanted(y.size(), -7.0f);
+        SoftmaxArgs one{.logarithm = logarithm, .n = n};
+        prepare_softmax(one);
+        for (int64_t r = 0; r < kRows; ++r)
+          reduce_kernels(isa).softmax(one, x.data() + r * in_row, wanted.data() + r * out_row, 0, one.tasks);
+        EXPECT_EQ(y, wanted) << name_of(isa) << " " << n;
+      }
+}
+
 }  // namespace
 }  // namespace mica
