@@ -192,12 +192,14 @@ void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 
 // Widths and strides with code of their own, where no list of a trimmed build leaves it out. Where vectors are narrow,
-// few channels are behind the last whole one: no such code for them.
+// few channels are behind the last whole one: no such code for them, but that of 3x3, whose sums have an order of their
+// own, on the sets whose bits are the same (NEON among the narrow ones).
 template <int kWidth, int kStride, bool kFull>
 constexpr bool has_depthwise() {
   const char shape[] = {'0' + kWidth, 'x', '0' + kStride};
   const char rest[] = {'0' + kWidth, 'x', '0' + kStride, ' ', 'r', 'e', 's', 't'};
-  if (has_part("depthwise", {rest, sizeof rest})) return kFull || kLanes > 4;
+  constexpr bool kNarrow = kLanes <= 4 && !(kWidth == 3 && kRegisters >= 32);
+  if (has_part("depthwise", {rest, sizeof rest})) return kFull || !kNarrow;
   return kFull && has_part("depthwise", {shape, sizeof shape});
 }
 
