@@ -171,8 +171,7 @@ void softmax_short_rows(const SoftmaxArgs& args, const float* in, float* out, in
       .logarithm = args.logarithm, .zero_nan = args.zero_nan, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
   float block[kShortAxis * kLanes];
   // Rows that are all as far apart go by whole vectors.
-  const int64_t in_row = args.outer_loops == 1 ? args.in_outer[0] : 0,
-                out_row = args.outer_loops == 1 ? args.out_outer[0] : 0;
+  const int64_t in_row = args.in_outer[0], out_row = args.out_outer[0];
   int64_t row = first;
   for (; args.outer_loops == 1 && row + kLanes <= end; row += kLanes) {
     for (int64_t i = 0; i < args.n; ++i) store(block + i * kLanes, load_strided(in + row * in_row + i, in_row));

@@ -19,6 +19,9 @@ namespace {
 
 // Beyond, channels are worth a product of their own, whose rows are read in place.
 constexpr int64_t kMostChannels = 8;
+// More parts, sides of images, strides and pads are no network's: their products would leave what a window may have.
+constexpr size_t kMostParts = 256;
+constexpr int64_t kMostSide = 1 << 20;
 
 // Every step-th element from `begin` on, for each axis of an image.
 struct Grid {
@@ -31,6 +34,7 @@ std::optional<SliceCut> cut_of(const Node& slice) {
   const Shape& shape = slice.inputs[0]->type.shape;
   if (!shape.fixed() || shape.rank != 4) return {};
   const auto dims = contents::dims_of(*slice.inputs[0]);
+  if (std::ranges::any_of(dims, [](int64_t n) { return n > kMostSide; })) return {};
   const TensorView in = dense_view(nullptr, slice.inputs[0]->type.dtype, dims);
   const TensorView* operands[4] = {};
   for (size_t i = 1; i < slice.inputs.size() && i < 5; ++i) {
@@ -79,6 +83,7 @@ std::optional<Blocks> blocks_of(const Node& concat) {
       seen.resize(concat.inputs.size());
     }
     const Shape &from = blocks.image->type.shape, &to = part->type.shape;
+    if (!to.fixed() || to.rank != 4) return {};
     const bool fits = grid->of == blocks.image && grid->step[2] == blocks.height && grid->step[3] == blocks.width &&
                       to[0] == from[0] && to[1] == from[1] && from[2].is(to[2].value() * blocks.height) &&
                       from[3].is(to[3].value() * blocks.width);
@@ -117,11 +122,13 @@ Value* conv_of_image(const Match& m, Builder& build) {
   Conv conv = m.root->attributes<Conv>();
   const int64_t axis = joined.attributes<Concat>().axis;
   const Value* w = m["w"];
-  if ((axis != 1 && axis != -3) || joined.inputs.size() < 2 || conv.groups != 1 || conv.auto_pad != AutoPad::kNotSet ||
-      w->type.shape.rank != 4 || !contents::is_float(w))
+  if ((axis != 1 && axis != -3) || joined.inputs.size() < 2 || joined.inputs.size() > kMostParts || conv.groups != 1 ||
+      conv.auto_pad != AutoPad::kNotSet || w->type.shape.rank != 4 || !contents::is_float(w))
     return nullptr;
   for (size_t i = 0; i < 2; ++i)
-    if (conv.dilations.get(i, 1) != 1) return nullptr;
+    if (conv.dilations.get(i, 1) != 1 || conv.strides.get(i, 1) > kMostSide) return nullptr;
+  for (size_t i = 0; i < 4; ++i)
+    if (conv.pads.get(i, 0) > kMostSide) return nullptr;
   const auto blocks = blocks_of(joined);
   if (!blocks || blocks->image->type.shape[1].value() > kMostChannels) return nullptr;
   Ints strides, pads;

@@ -204,6 +204,10 @@ TEST(Rules, NearMissesOfPatches) {
        "%a = transpose(%x) perm=[1,0]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[1,0]\n"},
       {"merge-transposes-around-reshape", "input %x: f32[n,3] \"x\"\nconstant %c: i64[3] = {3, 1, -1}\n",
        "%a = transpose(%x) perm=[1,0]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[2,0,1]\n"},
+      // A stride whose double is none of a window.
+      {"conv-of-interlaced-image", "input %x: f32[1,1,2,4] \"x\"\n" + steps + "constant %w: f32[1,2,1,1] = {2, 3}\n",
+       "%p = slice(%x, %a, %e, %c, %s)\n%q = slice(%x, %b, %e, %c, %s)\n%j = concat(%p, %q) axis=1\n"
+       "%y = conv(%j, %w) strides=[1,2000000000]\n"},
       // A place twice, an image whose width is odd, channels enough for a product of their own, groups.
       {"conv-of-interlaced-image", "input %x: f32[1,1,2,4] \"x\"\n" + steps + "constant %w: f32[1,2,1,1] = {2, 3}\n",
        "%p = slice(%x, %b, %e, %c, %s)\n%q = slice(%x, %b, %e, %c, %s)\n%j = concat(%p, %q) axis=1\n"
