@@ -181,6 +181,8 @@ void ModelFlags::add(CLI::App& app, bool with_running) {
   app.add_option("--operators", operators,
                  "a shared library with operators of your own: mica_error* mica_operators(mica_context*)");
   app.add_flag("--strict", strict, "declarations in the model that contradict what was inferred are errors");
+  app.add_option("--onnx-release", onnx_release,
+                 "as 1.21: the release of ONNX whose definitions are meant, where a later one corrected them");
   app.add_option("--isa", isa, "instruction set: avx512, avx2, sse2, neon, portable");
   if (!with_running) return;
   app.add_option("--threads", threads, "threads, the caller's included; 0: what the machine grants");
@@ -210,6 +212,7 @@ tools::ConvertOptions ModelFlags::convert_options() const {
   options.outputs = outputs;
   options.rules_off = rules_off;
   options.strict = strict;
+  options.onnx_release = onnx_release;
   options.fuse = !unfused;
   options.pack = !reference;  // plain loops read plain weights, which may stay where they lie
   return options;

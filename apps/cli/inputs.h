@@ -8,7 +8,7 @@
 namespace mica::cli {
 
 struct ModelFlags {
-  std::string path, isa;
+  std::string path, isa, onnx_release;
   int threads = 0;
   std::vector<std::string> shapes, bounds, states, outputs, rules_off, operators;
   std::string row_chains = "auto", memory = "full";

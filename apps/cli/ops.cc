@@ -151,7 +151,9 @@ int run(const OpsFlags& flags) {
         "# Operators\n\n{} operators, and {} spellings of them. Element types are those that an operator's inference "
         "accepts, of its inputs one after\nthe other, once where all take the same: `float` is f32 f64 f16 bf16, `int` "
         "i8 to i64, `uint` u8 to u64. What the ONNX standard\nallows beyond them stands, with its reason, in "
-        "tests/standard_types/left_out.txt.\n\n{}\n## Spellings\n\n{}",
+        "tests/standard_types/left_out.txt.\n\nWhere a release of ONNX corrected a definition without a new opset, the "
+        "newest is meant, and `--onnx-release` names another: up to 1.21,\n`Attention` added the mask before the soft "
+        "cap and numbered the stages of `qk_matmul_output` in that order.\n\n{}\n## Spellings\n\n{}",
         ops.size(), spellings.size(), operators_table(ops).text("md"), spellings_table(spellings).text("md"));
   } else {
     fmt::print("{}", flags.spellings ? spellings_table(spellings).text(flags.format)

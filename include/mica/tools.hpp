@@ -26,6 +26,7 @@ struct ConvertOptions {
   bool pack = true;                                    // weights in the form that kernels read
   bool half_weights = false;                           // of a file that is written: half the size, rounded
   bool strict = false;                                 // declarations that contradict what was inferred are errors
+  std::string onnx_release;  // as "1.21": its definitions, where a later release corrected them
 };
 
 struct ConvertReport {

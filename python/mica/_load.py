@@ -28,6 +28,8 @@ class ConvertKeywords(TypedDict, total=False):
     preprocess: JSON (docs/preprocessing.md). labels: names of classes.
     fuse: activations and residuals into the stages before them.
     strict: declarations that contradict what was inferred are errors.
+    onnx_release: as "1.21": the release of ONNX whose definitions are meant, where a later one corrected them within an
+        opset (docs/operators.md). Left out: the newest that is known.
     half_weights: a file that is written has weights in half precision, rounded; computing stays in single.
     """
 
@@ -41,6 +43,7 @@ class ConvertKeywords(TypedDict, total=False):
     labels: Iterable[str]
     fuse: bool
     strict: bool
+    onnx_release: str
     half_weights: bool
 
 

@@ -22,6 +22,7 @@ class ConvertOptions:
     fuse: bool
     strict: bool
     half_weights: bool
+    onnx_release: str
     def __init__(self) -> None: ...
 
 class LoadOptions(ConvertOptions):

@@ -62,10 +62,14 @@ class MicaBackend(Backend):
 
     @classmethod
     def prepare(cls, model: Any, device: str = "CPU", **keywords: Any) -> MicaRep:
-        """model: an onnx.ModelProto, its bytes, or a path. Errors: mica.Error; ValueError for another device."""
+        """model: an onnx.ModelProto, its bytes, or a path. onnx_release: as of mica.load; left out, the package's own.
+
+        Errors: mica.Error; ValueError for another device.
+        """
         if not cls.supports_device(device):
             raise ValueError(f"there is no device {device}")
-        return MicaRep(load(model, context=keywords.get("context") or Context(1)))
+        release = keywords.get("onnx_release", ".".join(onnx.__version__.split(".")[:2]))
+        return MicaRep(load(model, context=keywords.get("context") or Context(1), onnx_release=release))
 
     @classmethod
     def run_model(cls, model: Any, inputs: Any, device: str = "CPU", **keywords: Any) -> tuple[Any, ...]:

@@ -119,7 +119,8 @@ void add_models(nb::module_& module) {
       .def_rw("labels", &tools::ConvertOptions::labels)
       .def_rw("fuse", &tools::ConvertOptions::fuse)
       .def_rw("half_weights", &tools::ConvertOptions::half_weights)
-      .def_rw("strict", &tools::ConvertOptions::strict);
+      .def_rw("strict", &tools::ConvertOptions::strict)
+      .def_rw("onnx_release", &tools::ConvertOptions::onnx_release);
   nb::class_<tools::LoadOptions, tools::ConvertOptions>(module, "LoadOptions")
       .def(nb::init<>())
       .def_rw("tuning", &tools::LoadOptions::tuning);

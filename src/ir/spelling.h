@@ -36,6 +36,7 @@ struct SourceNode {
   Format format = Format::kOnnx;
   std::string_view domain, op, name;      // domain "" is ai.onnx
   int version = 0;                        // the opset that the model imports for the domain
+  int release = kLatest;                  // of the format, whose definitions are meant: 1021 for ONNX 1.21
   Values inputs;                          // null: left out
   std::vector<std::string> output_names;  // "" : not wanted
   std::map<std::string, SourceAttribute, std::less<>> attributes;

@@ -27,7 +27,8 @@ bool same(const ConvertOptions& options, const ConvertOptions& others) {
   return options.shapes == others.shapes && options.bounds == others.bounds && options.states == others.states &&
          options.outputs == others.outputs && options.keep == others.keep && options.rules_off == others.rules_off &&
          options.preprocess == others.preprocess && options.labels == others.labels &&
-         options.strict == others.strict && options.fuse == others.fuse && options.half_weights == others.half_weights;
+         options.strict == others.strict && options.onnx_release == others.onnx_release &&
+         options.fuse == others.fuse && options.half_weights == others.half_weights;
 }
 
 Status check_none(const ConvertOptions& options, const std::string& name) {

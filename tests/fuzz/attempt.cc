@@ -14,7 +14,7 @@
 namespace mica::fuzz {
 namespace {
 
-constexpr size_t kMemoryCap = size_t{64} << 20;
+constexpr size_t kMemoryCap = size_t{16} << 20;  // references of moving operators ask between runs over such a one
 constexpr int64_t kDeadlineNs = 3'000'000'000;
 constexpr int64_t kMostElements = 1 << 20;  // of an input
 Context context;
@@ -122,6 +122,7 @@ Stage compile_file(const std::string& bytes, Kind kind, std::vector<std::byte>& 
   };
   ConvertOptions options;
   options.import = import_options(bytes);
+  options.declutter.fold = {.bytes = 32 << 20, .total = 32 << 20, .flops = 1 << 27};  // sanitizers: ten times as slow
   Source source;
   source.bytes = view_of(bytes);
   source.folder = data_folder;

@@ -23,7 +23,7 @@ using mica::suite::CaseResult;
 namespace {
 
 struct Options {
-  std::string folder, only, json, isa, exceptions, row_chains = "auto";
+  std::string folder, only, json, isa, exceptions, onnx_release, row_chains = "auto";
   int threads = 1, seconds = 60;
   bool reference = false, self_test = false, quiet = false, unfused = false;
 };
@@ -171,6 +171,7 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   app.add_option("--json", options.json, "write results to this file");
   app.add_option("--isa", options.isa, "force an instruction set");
+  app.add_option("--onnx-release", options.onnx_release, "the release of ONNX that the cases are of");
   app.add_option("--threads", options.threads, "threads of a session");
   app.add_option("--row-chains", options.row_chains, "run stages as one, by rows")
       ->check(CLI::IsMember({"auto", "always", "never"}));
@@ -183,8 +184,12 @@ int main(int argc, char** argv) {
   const mica::RowChainMode row_chains = options.row_chains == "always"  ? mica::RowChainMode::kAlways
                                         : options.row_chains == "never" ? mica::RowChainMode::kNever
                                                                         : mica::RowChainMode::kChoose;
-  const CaseOptions base{
-      .isa = options.isa, .threads = options.threads, .row_chains = row_chains, .reference = options.reference};
+  const CaseOptions base{.isa = options.isa,
+                         .threads = options.threads,
+                         .row_chains = row_chains,
+                         .reference = options.reference,
+                         .unfused = options.unfused,
+                         .onnx_release = options.onnx_release};
   const auto cases = cases_in(options);
   return options.self_test ? self_test(cases, base) : run_all(options, cases, base);
 }

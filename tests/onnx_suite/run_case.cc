@@ -148,6 +148,7 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
     loaded.add_modules();
     ConvertOptions convert_options;
     for (const CustomOperator* custom : loaded.context.operators) convert_options.import.operators.push_back(custom);
+    convert_options.import.onnx_release = options.onnx_release;
     convert_options.lower.fuse = convert_options.lower.chains = !options.unfused;
     ConvertReport report;
     report.watch = [&](std::string_view stage, const Graph& graph) {

@@ -12,10 +12,11 @@ struct CaseOptions {
   std::string isa;  // forced instruction set; empty: the best
   int threads = 1;
   RowChainMode row_chains = RowChainMode::kChoose;
-  bool reference = false;  // the plain definitions
-  bool random = false;     // compare type, shape and statistics
-  bool unfused = false;    // every node a stage of its own
-  bool flip = false;       // spoil one expected value: the case must fail
+  bool reference = false;    // the plain definitions
+  bool random = false;       // compare type, shape and statistics
+  bool unfused = false;      // every node a stage of its own
+  std::string onnx_release;  // as of ImportOptions
+  bool flip = false;         // spoil one expected value: the case must fail
 };
 struct CaseResult {
   std::string op;       // the model's first operator that is no constant

@@ -154,6 +154,7 @@ void Importer::spell(Call& call) {
   node.op = call.kind.op;
   node.name = call.title;
   node.version = call.kind.version;
+  node.release = release_;
   node.inputs = operands_of(call);
   node.output_names.assign(call.proto.output().begin(), call.proto.output().end());
   while (!node.output_names.empty() && node.output_names.back().empty()) node.output_names.pop_back();

@@ -11,8 +11,9 @@ namespace mica::onnx {
 // whether its operators are known. So one run finds every problem.
 class Importer {
  public:
-  Importer(Model& model, std::span<const CustomOperator* const> custom)
-      : model_(model), custom_(custom), tensors_(model.folder) {}
+  // `release`: as in SourceNode.
+  Importer(Model& model, std::span<const CustomOperator* const> custom, int release)
+      : model_(model), custom_(custom), release_(release), tensors_(model.folder) {}
 
   Tensors& tensors() { return tensors_; }
   FreeNames& free_names() { return free_names_; }
@@ -51,6 +52,7 @@ class Importer {
 
   Model& model_;
   std::span<const CustomOperator* const> custom_;  // the application's own operators
+  int release_;
   Tensors tensors_;
   FreeNames free_names_;
   Problems problems_;

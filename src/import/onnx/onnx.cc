@@ -1,6 +1,7 @@
 #include "import/onnx/onnx.h"
 
 #include <algorithm>
+#include <charconv>
 #include <new>
 
 #include "base/nearest.h"
@@ -19,6 +20,16 @@ std::string hint_for(const std::string& wanted, const Names& names) {
   return nearest.best().empty() ? std::string() : "did you mean `" + std::string(nearest.best()) + "`?";
 }
 
+// "1.21" as 1021.
+int release_of(const std::string& text) {
+  if (text.empty()) return kLatest;
+  int minor = -1;
+  const char* const end = text.data() + text.size();
+  if (text.starts_with("1.") && std::from_chars(text.data() + 2, end, minor).ptr == end && minor >= 0 && minor < 1000)
+    return 1000 + minor;
+  throw Failure(error(Code::kUsage, "`{}` is no release of ONNX", text).hinting("releases are written as 1.21"));
+}
+
 // The main graph: its interface, and what a person says about it.
 class ModelImport {
  public:
@@ -26,7 +37,7 @@ class ModelImport {
       : model_(model),
         proto_(*model.proto->mutable_graph()),
         options_(options),
-        importer_(model, options.operators),
+        importer_(model, options.operators, release_of(options.onnx_release)),
         symbols_(*graph_.dims, options),
         scope_(graph_, importer_.tensors(), model.opsets) {}
 

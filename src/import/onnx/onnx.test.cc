@@ -312,6 +312,23 @@ TEST(ImportOnnx, StrictComparesDeclarations) {
   EXPECT_THAT(why(m.import({.strict = true})), HasSubstr("f32[2], but declared as f32[3]"));
 }
 
+TEST(ImportOnnx, ReleaseWhoseDefinitionsAreMeant) {
+  ModelMaker m(23);
+  for (const char* name : {"q", "k", "v"}) m.input(name, {"1", "1", "2", "4"});
+  m.node("Attention", {"q", "k", "v"}, {"y"});
+  m.output("y");
+  const auto import = [&](const std::string& release) {
+    const Graph graph = m.import({.onnx_release = release}).take();
+    return to_text(graph).find("mask_first") != std::string::npos;
+  };
+  EXPECT_TRUE(import("1.21"));
+  EXPECT_TRUE(import("1.18"));
+  EXPECT_FALSE(import("1.22"));
+  EXPECT_FALSE(import(""));
+  for (const char* wrong : {"1", "1.", "2.1", "1.21.0", "1.x", "1.-3", "1.99999999999", "21"})
+    EXPECT_THAT(why(m.import({.onnx_release = wrong})), HasSubstr("no release of ONNX")) << wrong;
+}
+
 TEST(ImportOnnx, MetadataIsKept) {
   ModelMaker m;
   m.input("x", {"2"});

@@ -229,12 +229,15 @@ void score_row(const Problem& p, const Mask& mask, const int64_t (&at)[3], doubl
     row[j] = sum * p.scale;
   }
   keep(0);
-  const auto cap = static_cast<double>(p.attributes.softcap);
-  for (int64_t j = 0; cap > 0 && j < keys; ++j) row[j] = cap * std::tanh(row[j] / cap);
-  keep(1);
+  const auto cap_scores = [&] {
+    const auto cap = static_cast<double>(p.attributes.softcap);
+    for (int64_t j = 0; cap > 0 && j < keys; ++j) row[j] = cap * std::tanh(row[j] / cap);
+  };
+  if (!p.attributes.mask_first) cap_scores(), keep(1);
   for (int64_t j = 0; j < keys; ++j)
     row[j] =
         sees(p, at[0], at[2], j) ? row[j] + mask.at(at[0], at[1], at[2], j) : -std::numeric_limits<double>::infinity();
+  if (p.attributes.mask_first) keep(1), cap_scores();
   keep(2);
   softmax(row, keys, p.attributes.zero_nan);
   keep(3);

@@ -11,7 +11,7 @@ struct Attention {
   float softcap = 0;
   int64_t left_window = -1, right_window = -1;
   int64_t scores = 0;
-  bool zero_nan = false;
+  bool zero_nan = false, mask_first = false;
   template <class V>
   void visit(V&& v) {
     v("q_heads", q_heads, "heads of the queries, for operands of 3 dimensions");
@@ -23,6 +23,7 @@ struct Attention {
     v("right_window", right_window, "how many keys after its own place a query sees; -1: all");
     v("scores", scores,
       "what output 3 holds: 0 the scaled products, 1 after softcap, 2 after the mask, 3 after softmax");
+    v("mask_first", mask_first, "the mask comes before softcap, also in the numbers of `scores`");
     v("zero_nan", zero_nan, "a query whose softmax is NaN gives zeros, as one that sees no key always does");
   }
 };

@@ -22,6 +22,9 @@ Values add(const SourceNode& node, Builder& build, const OpDef& op, const A& att
   return made;
 }
 
+// Release 1.22 of ONNX put the soft cap before the mask, within the opset: capped afterwards, what is hidden is seen.
+constexpr int kMaskFirst = 1021;
+
 Values import_attention(const SourceNode& node, Builder& build) {
   Attention a{.q_heads = node.integer("q_num_heads", 0),
               .kv_heads = node.integer("kv_num_heads", 0),
@@ -31,6 +34,7 @@ Values import_attention(const SourceNode& node, Builder& build) {
   a.left_window = node.integer("left_window_size", -1);
   a.right_window = node.integer("right_window_size", -1);
   a.scores = node.integer("qk_matmul_output_mode", 0);
+  a.mask_first = node.release <= kMaskFirst;
   node.ignore("softmax_precision");  // never less than single precision here
   return add(node, build, op_attention, a);
 }

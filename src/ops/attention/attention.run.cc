@@ -165,7 +165,7 @@ Result<move::Side> Binder::whole(const move::Side& fresh, int past_input, int ou
 
 Result<bool> Binder::bind() {
   if (scope_.outputs.size() > 3 && scope_.output(3).present) return false;
-  if (!scope_.output(0).present) return false;
+  if (!scope_.output(0).present || (attributes_.mask_first && attributes_.softcap > 0)) return false;
   AttentionArgs& args = step_.attention;
   q_ = by_heads(move::input_side(scope_, kQ), attributes_.q_heads);
   k_ = by_heads(move::input_side(scope_, kK), attributes_.kv_heads);

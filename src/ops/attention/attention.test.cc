@@ -108,6 +108,27 @@ TEST(Attention, LengthsOfACache) {
   check_error(p, Code::kBadValue);
 }
 
+// A hidden key is capped to -1 and seen: p = 1 / (1 + e^(-1 - tanh 1)) for the other.
+TEST(Attention, MaskBeforeTheCap) {
+  Problem p{.op = "attention", .units = 16};
+  p.inputs = {list({1, 1, 1, 1}, {1}), list({1, 1, 2, 1}, {1, 2}), list({1, 1, 2, 1}, {1, 3}), list({2}, {0, -kInf})};
+  p.outputs = 4;
+  const double capped = std::tanh(1.0), seen = 1 / (1 + std::exp(-1 - capped));
+  const std::vector<std::vector<double>> stages = {{1, 2}, {1, -kInf}, {capped, -1}, {seen, 1 - seen}};
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    p.attributes = {{"softcap", 1.0}, {"scale", 1.0}, {"mask_first", true}, {"scores", stage}};
+    p.expect = {{.numbers = {seen + 3 * (1 - seen)}}, {}, {}, {.numbers = stages[static_cast<size_t>(stage)]}};
+    check(p);
+  }
+  p.outputs = 1;
+  p.expect.resize(1);
+  check(p);
+  p.attributes = {{"scale", 1.0}, {"mask_first", true}};
+  p.expect = {{.numbers = {1}}};
+  p.expect_kernel = "attention_f32";
+  check(p);
+}
+
 TEST(Attention, SpecialValues) {
   Problem p = problem({1, 1, 1, 2, 2, 2, 1});
   p.inputs[0] = list({1, 1, 2, 2}, {1, 2, NAN, 1});

@@ -2,6 +2,7 @@
 
 #include "types/dense.h"
 #include "types/infer.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -20,7 +21,7 @@ Status infer(InferScope& scope) {
 
 // Gauss-Jordan elimination with partial pivoting: `a` becomes the unit matrix, `inverse`, which begins as one, the
 // inverse. Of a singular matrix the results are infinite or NaN.
-void invert(double* a, double* inverse, int64_t n) {
+Status invert(double* a, double* inverse, int64_t n, StopCheck& stop) {
   for (int64_t k = 0; k < n; ++k) {
     int64_t pivot = k;
     for (int64_t i = k + 1; i < n; ++i)
@@ -32,6 +33,7 @@ void invert(double* a, double* inverse, int64_t n) {
     const double scale = 1 / a[k * n + k];
     for (int64_t j = 0; j < n; ++j) a[k * n + j] *= scale, inverse[k * n + j] *= scale;
     for (int64_t i = 0; i < n; ++i) {
+      MICA_TRY_STATUS(stop.before(2 * n));
       const double factor = a[i * n + k];
       if (i == k || factor == 0) continue;
       for (int64_t j = 0; j < n; ++j) {
@@ -40,6 +42,7 @@ void invert(double* a, double* inverse, int64_t n) {
       }
     }
   }
+  return {};
 }
 
 Status reference(RunScope& scope) {
@@ -49,10 +52,10 @@ Status reference(RunScope& scope) {
   const int64_t n = in.dim(in.rank - 1), count = in.count();
   MICA_TRY(double* matrices, dense_numbers(scope, in));
   MICA_TRY(double* inverses, zero_numbers(scope, count));
+  StopCheck stop(scope);
   for (int64_t at = 0; at < count; at += n * n) {
     for (int64_t i = 0; i < n; ++i) inverses[at + i * n + i] = 1;
-    invert(matrices + at, inverses + at, n);
-    MICA_TRY_STATUS(scope.check_stop());
+    MICA_TRY_STATUS(invert(matrices + at, inverses + at, n, stop));
   }
   store_dense(inverses, scope.out(0));
   return {};

@@ -1,8 +1,10 @@
 #include "ops/image/max_roi_pool.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "types/operand.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -51,6 +53,7 @@ Status reference(RunScope& scope) {
   const int64_t dims[] = {regions.dim(0), in.dim(1), a.pooled_shape[0], a.pooled_shape[1]};
   MICA_TRY_STATUS(scope.allocate_output(0, dims));
   const TensorView& out = scope.out(0);
+  StopCheck stop(scope);
   for (int64_t r = 0; r < dims[0]; ++r) {
     int64_t v[4];
     for (int64_t k = 0; k < 5; ++k) {
@@ -70,9 +73,10 @@ Status reference(RunScope& scope) {
       for (int64_t y = 0; y < dims[2]; ++y)
         for (int64_t x = 0; x < dims[3]; ++x) {
           const int64_t at[] = {r, c, y, x};
-          store_number(
-              out.dtype, element_at(out, at),
-              largest(in, channel, bin(v[1], height, y, dims[2], in.dim(2)), bin(v[0], width, x, dims[3], in.dim(3))));
+          const Span rows = bin(v[1], height, y, dims[2], in.dim(2)), columns = bin(v[0], width, x, dims[3], in.dim(3));
+          MICA_TRY_STATUS(stop.before(std::max<int64_t>(rows.end - rows.begin, 0) *
+                                      std::max<int64_t>(columns.end - columns.begin, 0)));
+          store_number(out.dtype, element_at(out, at), largest(in, channel, rows, columns));
         }
     }
   }

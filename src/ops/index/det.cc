@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "types/operand.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -19,19 +20,20 @@ Status infer(InferScope& scope) {
 
 // Gaussian elimination with partial pivoting; `a` is n·n and is overwritten. A NaN anywhere in a pivot's column goes
 // through.
-double determinant(double* a, int64_t n) {
+Result<double> determinant(double* a, int64_t n, StopCheck& stop) {
   double product = 1;
   for (int64_t k = 0; k < n; ++k) {
     int64_t pivot = k;
     for (int64_t i = k + 1; i < n; ++i)
       if (std::fabs(a[i * n + k]) > std::fabs(a[pivot * n + k]) || std::isnan(a[i * n + k])) pivot = i;
-    if (a[pivot * n + k] == 0) return 0;
+    if (a[pivot * n + k] == 0) return 0.0;
     if (pivot != k) {
       for (int64_t j = 0; j < n; ++j) std::swap(a[k * n + j], a[pivot * n + j]);
       product = -product;
     }
     product *= a[k * n + k];
     for (int64_t i = k + 1; i < n; ++i) {
+      MICA_TRY_STATUS(stop.before(n - k));
       const double factor = a[i * n + k] / a[k * n + k];
       for (int64_t j = k + 1; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
     }
@@ -47,10 +49,12 @@ Status reference(RunScope& scope) {
   MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(n * n) * sizeof(double)));
   auto* matrix = static_cast<double*>(memory);
   const Elements from(in), to(scope.out(0));
+  StopCheck stop(scope);
   for (int64_t m = 0; m < matrices; ++m) {
+    MICA_TRY_STATUS(stop.before(n * n));
     for (int64_t i = 0; i < n * n; ++i) matrix[i] = from.number(m * n * n + i);
-    to.set_number(m, determinant(matrix, n));
-    MICA_TRY_STATUS(scope.check_stop());
+    MICA_TRY(const double found, determinant(matrix, n, stop));
+    to.set_number(m, found);
   }
   return {};
 }

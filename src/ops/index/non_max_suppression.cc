@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "types/operand.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -64,15 +65,23 @@ Result<Limits> read_limits(const RunScope& scope) {
   return limits;
 }
 
+struct Scored {
+  const Box* boxes;
+  const double* scores;
+  int64_t count;
+};
+
 // Greedy choice for one class: `order` gets the indices of the chosen boxes; returns how many.
-int64_t choose(const Limits& limits, const Box* boxes, const double* scores, int64_t count, int64_t* order) {
+Result<int64_t> choose(const Limits& limits, const Scored& all, int64_t* order, StopCheck& stop) {
+  const auto [boxes, scores, count] = all;
   int64_t candidates = 0, chosen = 0;
   for (int64_t i = 0; i < count; ++i)
     if (scores[i] == scores[i] && (!limits.has_score || scores[i] > limits.score)) order[candidates++] = i;
   std::sort(order, order + candidates,
-            [&](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+            [scores = scores](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
   for (int64_t c = 0; c < candidates && chosen < limits.most; ++c) {
     bool free = true;
+    MICA_TRY_STATUS(stop.before(chosen));
     for (int64_t k = 0; k < chosen && free; ++k) free = !overlaps(boxes[order[c]], boxes[order[k]], limits.overlap);
     if (free) order[chosen++] = order[c];
   }
@@ -93,15 +102,16 @@ Status reference(RunScope& scope) {
   auto* order = reinterpret_cast<int64_t*>(scored + count);
   auto* list = reinterpret_cast<Box*>(order + count);
   Vector<int64_t> selected;
+  StopCheck stop(scope);
   for (int64_t b = 0; b < batches; ++b) {
     for (int64_t i = 0; i < count; ++i) list[i] = load_box(boxes, b, i, scope.attributes<NonMaxSuppression>().center);
     for (int64_t c = 0; c < classes; ++c) {
-      MICA_TRY_STATUS(scope.check_stop());
+      MICA_TRY_STATUS(stop.before(count));
       for (int64_t i = 0; i < count; ++i) {
         const int64_t at[] = {b, c, i};
         scored[i] = load_number(scores.dtype, element_at(scores, at));
       }
-      const int64_t chosen = choose(limits, list, scored, count, order);
+      MICA_TRY(const int64_t chosen, choose(limits, {list, scored, count}, order, stop));
       for (int64_t k = 0; k < chosen; ++k) {
         const int64_t row[] = {b, c, order[k]};
         MICA_TRY_STATUS(selected.append(row));

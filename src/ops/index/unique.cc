@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/index/order.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -59,18 +60,33 @@ struct Groups {
   int64_t *first, *count, *group;
 };
 
-// Groups equal items; each list has room for one number an item, scratch for two. Returns the number of groups.
-int64_t group_items(const Items& items, bool sorted, const Groups& into, int64_t* scratch) {
-  const auto [first, count, group] = into;
-  int64_t *order = scratch, *rank = scratch + items.count;
+// Sorts the items' numbers by merging, equal items as they come: a comparison looks at whole slices, so that `stop` is
+// asked on the way, which no sorting function of the library allows. `spare` has the same room.
+Result<int64_t*> sorted_order(const Items& items, int64_t* order, int64_t* spare, StopCheck& stop) {
   const int64_t n = items.count;
   for (int64_t i = 0; i < n; ++i) order[i] = i;
-  std::sort(order, order + n, [&](int64_t a, int64_t b) {
-    const int c = items.compare(a, b);
-    return c ? c < 0 : a < b;
-  });
+  for (int64_t width = 1; width < n; width *= 2, std::swap(order, spare))
+    for (int64_t begin = 0; begin < n; begin += 2 * width) {
+      const int64_t middle = std::min(begin + width, n), end = std::min(middle + width, n);
+      for (int64_t to = begin, a = begin, b = middle; to < end; ++to) {
+        MICA_TRY_STATUS(stop.before(items.size));
+        const bool left = b == end || (a < middle && items.compare(order[a], order[b]) <= 0);
+        spare[to] = left ? order[a++] : order[b++];
+      }
+    }
+  return order;
+}
+
+// Groups equal items; each list has room for one number an item, scratch for two. Returns the number of groups.
+Result<int64_t> group_items(RunScope& scope, const Items& items, bool sorted, const Groups& into, int64_t* scratch) {
+  const auto [first, count, group] = into;
+  const int64_t n = items.count;
+  StopCheck stop(scope);
+  MICA_TRY(int64_t* const order, sorted_order(items, scratch, scratch + n, stop));
+  int64_t* const rank = order == scratch ? scratch + n : scratch;
   int64_t groups = 0;
   for (int64_t i = 0; i < n; ++i) {
+    MICA_TRY_STATUS(stop.before(items.size));
     if (i == 0 || items.compare(order[i - 1], order[i]) != 0) {
       first[groups] = order[i];
       count[groups++] = 0;
@@ -100,7 +116,7 @@ Status reference(RunScope& scope) {
   MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(items.count) * 5 * sizeof(int64_t)));
   auto* first = static_cast<int64_t*>(memory);
   int64_t *count = first + items.count, *group = count + items.count, *scratch = group + items.count;
-  const int64_t groups = group_items(items, attributes.sorted, {first, count, group}, scratch);
+  MICA_TRY(const int64_t groups, group_items(scope, items, attributes.sorted, {first, count, group}, scratch));
   const int64_t* lists[] = {nullptr, first, group, count};
   for (int i = 1; i < 4; ++i) {
     if (!scope.wants(i)) continue;

@@ -116,9 +116,11 @@ Status reference(RunScope& scope) {
   TensorView lines = in;
   lines.dims[static_cast<size_t>(axis)] = lines.dims[static_cast<size_t>(last)] = 1;
   int64_t at[kMaxRank] = {};
+  StopCheck stop(scope);
   do {
+    MICA_TRY_STATUS(stop.before(n));
     load_line(in, axis, at, attributes.inverse && attributes.onesided, std::span(line, static_cast<size_t>(n)));
-    fourier.run(line, result);
+    MICA_TRY_STATUS(fourier.run(line, result, stop));
     for (int64_t i = 0; i < written; ++i) {
       at[axis] = i;
       at[last] = 0;
@@ -127,7 +129,6 @@ Status reference(RunScope& scope) {
       if (lengths.parts == 2) store_number(out.dtype, element_at(out, at), result[i].im * scale);
     }
     at[axis] = at[last] = 0;
-    MICA_TRY_STATUS(scope.check_stop());
   } while (next_index(at, lines.shape()));
   return {};
 }

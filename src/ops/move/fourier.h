@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "types/operand.h"
+#include "types/stop.h"
 
 namespace mica::move {
 
@@ -21,30 +22,34 @@ class Fourier {
     f.length_ = length;
     f.roots_ = static_cast<Complex*>(table);
     f.scratch_ = static_cast<Complex*>(scratch);
+    StopCheck stop(scope);
     for (int64_t i = 0; i < length; ++i) {
+      MICA_TRY_STATUS(stop.before(16));
       const double angle = (inverse ? 2 : -2) * M_PI * static_cast<double>(i) / static_cast<double>(length);
       f.roots_[i] = {std::cos(angle), std::sin(angle)};
     }
     return f;
   }
-  // out[k] = Σ in[n]·root^(kn), not scaled. `in` and `out` are different arrays of the length.
-  void run(const Complex* in, Complex* out) const { part(in, 1, out, length_); }
+  // out[k] = Σ in[n]·root^(kn), not scaled. `in` and `out` are different arrays of the length. A large prime length
+  // takes its square of operations: `stop` is asked on the way.
+  Status run(const Complex* in, Complex* out, StopCheck& stop) const { return part(in, 1, out, length_, stop); }
 
  private:
   // Transforms in[0], in[step], … (n of them, n·step = length) into out[0 … n-1].
-  void part(const Complex* in, int64_t step, Complex* out, int64_t n) const {
+  Status part(const Complex* in, int64_t step, Complex* out, int64_t n, StopCheck& stop) const {
     if (n == 1) {
       out[0] = in[0];
-      return;
+      return {};
     }
     int64_t p = 2;
     while (p * p <= n && n % p != 0) ++p;
     if (n % p != 0) p = n;
     const int64_t m = n / p;
-    for (int64_t r = 0; r < p; ++r) part(in + r * step, step * p, out + r * m, m);
+    for (int64_t r = 0; r < p; ++r) MICA_TRY_STATUS(part(in + r * step, step * p, out + r * m, m, stop));
     Complex* sum = scratch_;
     for (int64_t k = 0; k < m; ++k) {
       for (int64_t q = 0; q < p; ++q) {
+        MICA_TRY_STATUS(stop.before(p));
         Complex s;
         for (int64_t r = 0; r < p; ++r) {
           const Complex w = roots_[(r * ((k + q * m) % n) % n) * step], x = out[k + r * m];
@@ -55,6 +60,7 @@ class Fourier {
       }
       for (int64_t q = 0; q < p; ++q) out[k + q * m] = sum[q];
     }
+    return {};
   }
   int64_t length_ = 0;
   Complex* roots_ = nullptr;

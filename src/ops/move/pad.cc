@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "types/stop.h"
+
 namespace mica {
 namespace {
 
@@ -86,7 +88,9 @@ Status reference(RunScope& scope) {
   }
   const auto bytes = static_cast<size_t>(element_bytes(from.dtype));
   int64_t at[kMaxRank] = {};
+  StopCheck stop(scope);
   if (!to.empty()) do {
+      MICA_TRY_STATUS(stop.before(1));
       const char* source = static_cast<const char*>(from.data);
       for (int i = 0; i < from.rank && source; ++i) {
         const int64_t j = tables[i][at[i]];

@@ -54,16 +54,17 @@ Status reference(RunScope& scope) {
   MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(2 * n) * sizeof(move::Complex)));
   auto* line = static_cast<move::Complex*>(memory);
   auto* result = line + n;
+  StopCheck stop(scope);
   for (int64_t b = 0; b < in.dim(0); ++b)
     for (int64_t f = 0; f < frames; ++f) {
-      MICA_TRY_STATUS(scope.check_stop());
+      MICA_TRY_STATUS(stop.before(n));
       for (int64_t i = 0; i < n; ++i) {
         const int64_t re[] = {b, f * step + i, 0}, im[] = {b, f * step + i, 1};
         const double weight = scope.has(2) ? Elements(scope.in(2)).number(i) : 1.0;
         line[i] = {weight * load_number(in.dtype, element_at(in, re)),
                    in.dim(2) == 2 ? weight * load_number(in.dtype, element_at(in, im)) : 0.0};
       }
-      fourier.run(line, result);
+      MICA_TRY_STATUS(fourier.run(line, result, stop));
       for (int64_t k = 0; k < bins; ++k) {
         const int64_t re[] = {b, f, k, 0}, im[] = {b, f, k, 1};
         store_number(out.dtype, element_at(out, re), result[k].re);

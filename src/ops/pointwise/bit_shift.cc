@@ -18,16 +18,17 @@ Status reference(RunScope& scope) {
   const bool left = scope.attributes<BitShift>().left, has_sign = kind_of(dtype) == NumberKind::kSigned;
   const uint64_t width = static_cast<uint64_t>(bits_of(dtype));
   const Elements x(scope.in(0)), y(scope.in(1)), out(scope.out(0));
-  pointwise::for_each_broadcast(scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
-    const int64_t value = x.integer_at(i);
-    const auto distance = static_cast<uint64_t>(y.integer_at(j));
-    int64_t result = !left && has_sign && value < 0 ? -1 : 0;
-    if (distance < width && left)
-      result = static_cast<int64_t>(static_cast<uint64_t>(value) << distance);
-    else if (distance < width)
-      result = has_sign ? value >> distance : static_cast<int64_t>(static_cast<uint64_t>(value) >> distance);
-    out.set_integer_at(o, result);
-  });
+  MICA_TRY_STATUS(pointwise::for_each_broadcast(
+      scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
+        const int64_t value = x.integer_at(i);
+        const auto distance = static_cast<uint64_t>(y.integer_at(j));
+        int64_t result = !left && has_sign && value < 0 ? -1 : 0;
+        if (distance < width && left)
+          result = static_cast<int64_t>(static_cast<uint64_t>(value) << distance);
+        else if (distance < width)
+          result = has_sign ? value >> distance : static_cast<int64_t>(static_cast<uint64_t>(value) >> distance);
+        out.set_integer_at(o, result);
+      }));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "types/infer.h"
+#include "types/stop.h"
 
 namespace mica::pointwise {
 
@@ -20,14 +21,17 @@ inline const int64_t* own_index(const TensorView& view, int rank, const int64_t*
 
 // Calls f(index of output 0, index in input 0, ...) for every element of output 0; `count` operands, at most 3.
 template <class F>
-void for_each_broadcast(const RunScope& scope, int count, F&& f) {
+Status for_each_broadcast(RunScope& scope, int count, F&& f) {
   const TensorView& out = scope.out(0);
-  if (out.empty()) return;
+  if (out.empty()) return {};
+  StopCheck stop(scope);
   int64_t index[kMaxRank] = {}, own[3][kMaxRank] = {};
   do {
+    MICA_TRY_STATUS(stop.before(1));
     for (int i = 0; i < count; ++i) own_index(scope.in(i), out.rank, index, own[i]);
     f(index, own[0], own[1], own[2]);
   } while (next_index(index, out.shape()));
+  return {};
 }
 
 // Copies one element between tensors of one type.

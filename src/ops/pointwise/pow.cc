@@ -24,17 +24,18 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(pointwise::allocate_broadcast(scope, 2));
   const Elements x(scope.in(0)), y(scope.in(1)), out(scope.out(0));
   const bool is_unsigned = kind_of(scope.in(0).dtype) == NumberKind::kUnsigned;
-  pointwise::for_each_broadcast(scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
-    if (whole && whole_exponent) {
-      // A negative exponent must stay negative when the base is unsigned.
-      const bool unsigned_exponent = kind_of(scope.in(1).dtype) == NumberKind::kUnsigned;
-      const int64_t base = x.integer_at(i), exponent = y.integer_at(j);
-      out.set_integer_at(
-          o, apply_int(Pointwise::kPow, base, exponent, is_unsigned && (unsigned_exponent || exponent >= 0)));
-    } else {
-      out.set_number_at(o, std::pow(x.number_at(i), y.number_at(j)));
-    }
-  });
+  MICA_TRY_STATUS(pointwise::for_each_broadcast(
+      scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
+        if (whole && whole_exponent) {
+          // A negative exponent must stay negative when the base is unsigned.
+          const bool unsigned_exponent = kind_of(scope.in(1).dtype) == NumberKind::kUnsigned;
+          const int64_t base = x.integer_at(i), exponent = y.integer_at(j);
+          out.set_integer_at(
+              o, apply_int(Pointwise::kPow, base, exponent, is_unsigned && (unsigned_exponent || exponent >= 0)));
+        } else {
+          out.set_number_at(o, std::pow(x.number_at(i), y.number_at(j)));
+        }
+      }));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include "ops/text/string_normalizer.h"
 
 #include "types/operand.h"
+#include "types/stop.h"
 
 namespace mica {
 namespace {
@@ -27,11 +28,13 @@ bool same(std::string_view a, std::string_view b, bool by_case) {
   return std::ranges::equal(a, b, [&](char x, char y) { return changed(x, fold) == changed(y, fold); });
 }
 
-bool is_stop_word(const RunScope& scope, std::string_view text) {
+Result<bool> is_stop_word(const RunScope& scope, std::string_view text, StopCheck& stop) {
   if (!scope.has(1)) return false;
   const Elements words(scope.in(1));
-  for (int64_t i = 0, count = scope.in(1).count(); i < count; ++i)
+  for (int64_t i = 0, count = scope.in(1).count(); i < count; ++i) {
+    MICA_TRY_STATUS(stop.before(static_cast<int64_t>(text.size())));
     if (same(words.text(i).view(), text, scope.attributes<StringNormalizer>().case_sensitive)) return true;
+  }
   return false;
 }
 
@@ -41,7 +44,11 @@ Status reference(RunScope& scope) {
   const Elements texts(in);
   const int64_t count = in.count();
   int64_t kept = 0;
-  for (int64_t i = 0; i < count; ++i) kept += !is_stop_word(scope, texts.text(i).view());
+  StopCheck stop(scope);
+  for (int64_t i = 0; i < count; ++i) {
+    MICA_TRY(const bool drop, is_stop_word(scope, texts.text(i).view(), stop));
+    kept += !drop;
+  }
   const bool empty = kept == 0 && scope.has(1);  // one empty string stands for none
   int64_t dims[] = {1, 1};
   dims[in.rank - 1] = empty ? 1 : kept;
@@ -52,7 +59,8 @@ Status reference(RunScope& scope) {
   }
   String text;
   for (int64_t i = 0, to = 0; i < count; ++i) {
-    if (is_stop_word(scope, texts.text(i).view())) continue;
+    MICA_TRY(const bool drop, is_stop_word(scope, texts.text(i).view(), stop));
+    if (drop) continue;
     MICA_TRY_STATUS(text.assign({}));
     for (char c : texts.text(i).view()) {
       const char next = changed(c, scope.attributes<StringNormalizer>().change);

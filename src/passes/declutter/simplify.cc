@@ -70,10 +70,12 @@ int64_t dying_bytes(const Readers& readers, const Node& node) {
   return bytes;
 }
 
+constexpr int64_t kLeastElementBytes = 4;  // that an element counts in the budget
+
 // Results too large for inference to keep: computed once here, within the budget.
 bool fold_large(Graph& graph, Readers& readers, const Node& node, FoldBudget& budget) {
   std::vector<InferValue> in(node.inputs.size()), out(node.outputs.size());
-  int64_t bytes = 0;
+  int64_t bytes = 0, worked = 0;  // results of small elements take the time of larger ones
   for (size_t i = 0; i < in.size(); ++i)
     if (const Value* v = node.inputs[i]) {
       in[i].present = true;
@@ -88,9 +90,10 @@ bool fold_large(Graph& graph, Readers& readers, const Node& node, FoldBudget& bu
     const Result<int64_t> count = element_count(v->type.shape);
     if (!count.ok() || *count > budget.total) return false;
     bytes += row_bytes(v->type.dtype, *count);
+    worked += std::max(row_bytes(v->type.dtype, *count), *count * kLeastElementBytes);
   }
   const int64_t growth = std::max<int64_t>(0, bytes - dying_bytes(readers, node));
-  if (growth > budget.bytes || bytes > budget.total) return false;
+  if (growth > budget.bytes || worked > budget.total) return false;
   const int64_t flops = flops_of(node);
   if (flops < 0 || flops > budget.flops) return false;
   FoldScope scope;
@@ -106,7 +109,7 @@ bool fold_large(Graph& graph, Readers& readers, const Node& node, FoldBudget& bu
       make_constant(graph, readers, node.outputs[i],
                     Constant::own(value_or_throw(OwnedTensor::copy_of(*out[i].constant))));
   budget.bytes -= growth;
-  budget.total -= bytes;
+  budget.total -= worked;
   budget.flops -= flops;
   return true;
 }

@@ -38,6 +38,21 @@ TEST(FoldBudget, BytesAreCountedOverAllNodes) {
   EXPECT_EQ(nodes_left(kTwoTiles, {.total = 2 * 64 * 64 * 4 - 1, .passes = 0}), 3u);
 }
 
+// 64 x 64 truth values take the time of as many floats.
+TEST(FoldBudget, SmallElementsCountAsFour) {
+  constexpr const char* kText = R"(graph "g"
+  input %x: f32[64,64] "x"
+  constant %a: bool[1,4] = {1, 0, 1, 1}
+  constant %times: i64[2] = {64, 16}
+  %c = tile(%a, %times)
+  %y = where(%c, %x, %x)
+  output %y "y"
+end
+)";
+  EXPECT_EQ(nodes_left(kText, {.total = 64 * 64 * 4, .passes = 0}), 1u);
+  EXPECT_EQ(nodes_left(kText, {.total = 64 * 64 * 4 - 1, .passes = 0}), 2u);
+}
+
 // A result that takes its operand's place costs nothing, however large: weights that are brought into another form.
 TEST(FoldBudget, WhatReplacesAConstantIsFree) {
   constexpr const char* kText = R"(graph "g"
