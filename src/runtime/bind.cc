@@ -14,6 +14,7 @@ Result<bool> SegmentBinder::run() {
   MICA_TRY_STATUS(find_chains());
   for (;;) {
     MICA_TRY_STATUS(place());
+    MICA_TRY_STATUS(check_cap());
     MICA_TRY(const bool bound, bind_stages());
     if (bound) break;
   }
@@ -170,8 +171,8 @@ bool fit_as_planned(std::span<const MemoryBlock> blocks, std::span<const MemoryB
 
 }  // namespace
 
-Status SegmentBinder::lay_out() {
-  Vector<MemoryBlock>& blocks = scratch_.blocks;
+// The values that the arena is to hold.
+Status SegmentBinder::list_values(Vector<MemoryBlock>& blocks) const {
   blocks.clear();
   for (const Block& block : placement_.blocks) {
     MICA_CHECK(block.bytes >= 0, kBadShape, "a tensor is larger than the address space");
@@ -181,6 +182,22 @@ Status SegmentBinder::lay_out() {
     memory.last = block.last;
     MICA_TRY_STATUS(blocks.push_back(memory));
   }
+  return {};
+}
+
+Status SegmentBinder::check_cap() {
+  if (context_.memory_cap == SIZE_MAX) return {};
+  MICA_TRY_STATUS(list_values(scratch_.blocks));
+  size_t least = live_bound(scratch_.blocks);
+  for (const MemoryBlock& block : scratch_.blocks) least = std::max(least, block.bytes);  // sums may go round
+  MICA_CHECK(least <= context_.memory_cap, kMemoryCap, "the session needs {} bytes for its values and its cap is {}",
+             least, context_.memory_cap);
+  return {};
+}
+
+Status SegmentBinder::lay_out() {
+  Vector<MemoryBlock>& blocks = scratch_.blocks;
+  MICA_TRY_STATUS(list_values(blocks));
   for (const MemoryBlock& block : temporaries_) MICA_TRY_STATUS(blocks.push_back(block));
   if (request_.again && fit_as_planned(blocks, segment_.blocks)) {
     for (size_t i = 0; i < blocks.size(); ++i) blocks[i].offset = segment_.blocks[i].offset;

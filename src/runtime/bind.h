@@ -53,8 +53,9 @@ struct BindContext {
   const Plan* plan = nullptr;
   const Machine* machine = nullptr;
   PackCache* packs = nullptr;
-  Threads* threads = nullptr;  // for work that binding itself has to do
-  int workers = 1;             // threads that may take tasks of a step
+  Threads* threads = nullptr;    // for work that binding itself has to do
+  int workers = 1;               // threads that may take tasks of a step
+  size_t memory_cap = SIZE_MAX;  // values that need more are refused before any stage makes tables for them
   bool exact = false;
   bool low_memory = false;
   const Tuning* tuning = nullptr;  // measured choices; null: none

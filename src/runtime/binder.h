@@ -94,6 +94,8 @@ class SegmentBinder {
   Status add_reference(const Stage& stage, uint32_t s);
   Status add_post_ops(const Stage& stage, uint32_t s, int done, StageScope& scope);
   Status copy_known_outputs();
+  Status list_values(Vector<MemoryBlock>& blocks) const;
+  Status check_cap();
   Status lay_out();
   Result<bool> fill_values();
   Place place_of(uint32_t v) const;

@@ -180,6 +180,7 @@ BindContext Runner::bind_context() {
   context.packs = this;
   context.threads = model_.context().threads;
   context.workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
+  context.memory_cap = options_.memory_cap;
   context.exact = options_.exact;
   context.low_memory = options_.low_memory;
   context.tuning = tuning_ ? tuning_ : &model_.tuning();
@@ -253,7 +254,8 @@ Result<BoundSegment*> Runner::bind(Frame& frame, Site& site) {
         live_[v].constant = &frame.views[v];
   Result<SegmentResult> tried =
       bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_);
-  if (!tried.ok() && at_bounds) {  // bounds that fit no tensor together say nothing of these numbers
+  if (!tried.ok() && at_bounds &&
+      tried.error().code() != Code::kMemoryCap) {  // bounds that fit no tensor together say nothing of these numbers
     at_bounds = false;
     MICA_TRY_STATUS(describe(frame, site, false));
     tried = bind_segment(context, {site.function, site.first_stage, site.mode, live_}, bind_scratch_);

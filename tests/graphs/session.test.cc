@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/os.h"
 #include "support/run_graph.h"
 
 namespace mica {
@@ -209,6 +210,27 @@ TEST(Session, MemoryCapIsKept) {
   ASSERT_TRUE(session.set_input(0, small.view()).ok());
   EXPECT_EQ(code_of(session.run()), Code::kOk);
   EXPECT_LE(session.runner().memory_bytes(), 1000u);
+}
+
+// Tables for a row of 2^28 samples would take seconds.
+TEST(Session, TheCapIsAskedBeforeTablesAreMade) {
+  RunOptions options;
+  options.runner.memory_cap = 1 << 20;
+  Machinery machinery(compiled(R"(graph "long"
+  input %x: f32[1,1,1,4] "x"
+  constant %s: f32[4] = {1, 1, 1, 67108864}
+  %a = resize(%x, _, %s) mode=linear
+  %y = global_max_pool(%a)
+  output %y "y"
+end
+)",
+                               options),
+                      options);
+  Session& session = machinery.session();
+  ASSERT_TRUE(session.set_input(0, support::filled(session.input_type(0), 1, 1).view()).ok());
+  const int64_t begin = process_cpu_ns();
+  EXPECT_EQ(code_of(session.prepare()), Code::kMemoryCap);
+  EXPECT_LT(process_cpu_ns() - begin, 1'000'000'000);
 }
 
 TEST(Session, StageCallbacks) {

@@ -55,8 +55,8 @@ MICA_INLINE F32 tanh_vector(F32 x) {
   return select(lt(abs(x), set1(0.55f)), small, large);
 }
 
-// max(x, 0) - |x|·q with q = erfc(|x|/√2)/2 = 2^e: no division, which takes longer than all the rest. e is a minimax fit
-// of degree 8 by which q is off by 5e-8 at most and |x|·q too; beyond 6 it only falls, to -113 at 12. 2^(e - n), n the
+// max(x, 0) - |x|·q with q = erfc(|x|/√2)/2 = 2^e: no division, which takes longer than all the rest. e is a minimax
+// fit of degree 8 by which q and |x|·q are off by 5e-8 at most; beyond 6 it only falls, to -113 at 12. 2^(e - n), n the
 // nearest integer, is a fit of degree 5 with a relative error of 7.5e-8.
 MICA_INLINE F32 gelu_vector(F32 x) {
   const F32 z = min_fast(set1(12.0f), abs(x)), whole = set1(12582912.0f);

@@ -48,9 +48,11 @@ Result<bool> make_axis(BindScope& scope, const ResizeAxis& plan, ResampleAxis& a
   axis = {.in = plan.in, .out = plan.out, .taps = same ? 1 : resize_taps(attributes, plan)};
   if (axis.taps > kMostTaps || plan.in > INT32_MAX || plan.out > INT32_MAX) return false;
   MICA_TRY(const AxisTables tables, make_tables(scope, axis));
+  int64_t places[kMostTaps];
+  double weights[kMostTaps];
   for (int64_t i = 0; i < axis.out; ++i) {
-    int64_t places[kMostTaps] = {i};
-    double weights[kMostTaps] = {1};
+    places[0] = i;
+    weights[0] = 1;
     if (!same && !resize_sample(attributes, plan, i, places, weights)) return false;
     for (int64_t k = 0; k < axis.taps; ++k) {
       tables.index[k * axis.out + i] = static_cast<int32_t>(places[k]);

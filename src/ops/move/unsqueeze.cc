@@ -23,7 +23,7 @@ Status infer(InferScope& scope) {
     const Shape& list = scope.shape(1);
     const bool counted = in.known() && list.known() && (list.rank == 0 || (list.rank == 1 && list[0].is_fixed()));
     const int64_t more = !counted ? 0 : list.rank == 0 ? 1 : list[0].value();
-    if (counted && more >= 0 && in.rank + more <= kMaxRank) {
+    if (counted && more >= 0 && more <= kMaxRank - in.rank) {
       out = Shape::of_rank(in.rank + static_cast<int>(more));
       for (int i = 0; i < out.rank; ++i) out[i] = scope.dims().fresh("unsqueeze");
     }
