@@ -36,7 +36,8 @@ def arguments():
     add("--makers-venv", default=str(CACHE / "makers"), help="that of the networks' makers")
     add("--nets", default=str(CACHE / "nets"), help="the networks; made when missing")
     add("--models", metavar="FOLDER",
-        help="also real ONNX models: FOLDER/NAME/*.onnx with ref/ref.json")
+        help="also real ONNX models: FOLDER/NAME/*.onnx with ref/ref.json, or the --cache of tests/arch/run.py")
+    add("--largest", type=int, metavar="N", help="of those, the N with the most multiply-adds")
     add("--record", action="store_true", help="keep the ratios in bench/record")
     add("--prepare", action="store_true", help="install, make and convert only")
     return parser.parse_args()
@@ -158,7 +159,7 @@ def wanted_nets(args):
     names = list(NAMES)
     if args.models:
         from peer_table import models
-        names += models.adopt(args.models, args.nets)
+        names += models.adopt(args.models, args.nets, args.largest, f"{args.build}/mica")
     return [n for n in names if not parts or any(part in n for part in parts)]
 
 
