@@ -17,9 +17,9 @@ bool fixed_dims(const Shape& shape, TensorView& view) {
   return shape.known();
 }
 
-// Whether strides of such a picture are numbers, in bytes too; one that is no memory's is refused when it is bound.
-bool is_countable(const int64_t (&extent)[3], int64_t channels) {
-  return product({extent[0], extent[1], extent[2], channels, sizeof(float)}, "a picture").ok();
+// Whether the bytes of such pictures are a number: costs and strides are. What is no memory's is refused at bind.
+bool is_countable(int64_t images, const int64_t (&extent)[3], int64_t channels) {
+  return product({images, extent[0], extent[1], extent[2], channels, sizeof(float)}, "pictures").ok();
 }
 
 // The form that bind will ask for when all operands have channels innermost. Winograd's is made at bind, from panels,
@@ -31,7 +31,7 @@ std::vector<PackWish> pack(const Node& node) {
   if (!weights.constant || weights.type.dtype != DType::kF32 || !fixed_dims(node.inputs[0]->type.shape, x)) return {};
   const auto sizes = conv::sizes_of(node.attributes<Conv>(), x, weights.constant->view);
   if (!sizes.ok() || !conv::kernel_problem(*sizes, p)) return {};
-  if (!is_countable(p.in, p.in_channels) || !is_countable(p.out, p.out_channels)) return {};
+  if (!is_countable(p.images, p.in, p.in_channels) || !is_countable(p.images, p.out, p.out_channels)) return {};
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
   const ConvAlgorithm algorithm = choose_conv_algorithm(p);
