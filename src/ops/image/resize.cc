@@ -113,7 +113,9 @@ Status set_sizes(const Resize& attributes, const Ints& axes, const TensorView& s
   if (attributes.policy == AspectPolicy::kStretch) return {};
   for (int64_t a : axes) {
     plan[a].scale = keep;
-    plan[a].out = static_cast<int64_t>(std::floor(keep * static_cast<double>(plan[a].in) + 0.5));
+    const double size = std::floor(keep * static_cast<double>(plan[a].in) + 0.5);
+    MICA_CHECK(size >= 0 && size < kMaxSize, kBadValue, "a size of {}", size);
+    plan[a].out = static_cast<int64_t>(size);
   }
   return {};
 }

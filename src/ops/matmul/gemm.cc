@@ -83,8 +83,13 @@ Status run(RunScope& scope, const Gemm& g, const matmul::Product& p, T* sums) {
   }
   const int64_t count = p.m * p.n;
   if (g.alpha != 1)
-    for (int64_t i = 0; i < count; ++i)
-      sums[i] = static_cast<T>(static_cast<double>(g.alpha) * static_cast<double>(sums[i]));
+    for (int64_t i = 0; i < count; ++i) {
+      const double scaled = static_cast<double>(g.alpha) * static_cast<double>(sums[i]);
+      if constexpr (std::is_same_v<T, double>)
+        sums[i] = scaled;
+      else
+        store_number(DType::kI64, &sums[i], scaled);
+    }
   if (!scope.has(2) || g.beta == 0) return {};
   const TensorView& c = scope.in(2);
   const Summand place(c);
@@ -93,13 +98,13 @@ Status run(RunScope& scope, const Gemm& g, const matmul::Product& p, T* sums) {
   const Elements elements(c);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t at = i / p.n * place.row + i % p.n * place.column;
-    if constexpr (std::is_same_v<T, double>)
+    if constexpr (std::is_same_v<T, double>) {
       sums[i] += static_cast<double>(g.beta) * elements.number(at);
-    else
-      sums[i] = static_cast<T>(
-          static_cast<uint64_t>(sums[i]) +
-          static_cast<uint64_t>(g.beta == 1 ? elements.integer(at)
-                                            : static_cast<int64_t>(static_cast<double>(g.beta) * elements.number(at))));
+    } else {
+      int64_t summand = elements.integer(at);
+      if (g.beta != 1) store_number(DType::kI64, &summand, static_cast<double>(g.beta) * elements.number(at));
+      sums[i] = static_cast<T>(static_cast<uint64_t>(sums[i]) + static_cast<uint64_t>(summand));
+    }
   }
   return {};
 }

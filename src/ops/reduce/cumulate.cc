@@ -11,11 +11,9 @@ Status infer(InferScope& scope) {
   MICA_CHECK((kind == NumberKind::kFloat || kind == NumberKind::kSigned || kind == NumberKind::kUnsigned) &&
                  bits_of(scope.dtype(0)) >= 8,
              kBadType, "cannot add up elements of type {}", name_of(scope.dtype(0)));
-  double axis;
-  if (scope.scalar(1, axis) && scope.shape(0).known())
-    MICA_TRY_STATUS(normalize_axis(static_cast<int64_t>(axis), scope.shape(0).rank).ok()
-                        ? Status()
-                        : Status(normalize_axis(static_cast<int64_t>(axis), scope.shape(0).rank).take_error()));
+  Ints axis;
+  if (scope.ints(1, axis) && axis.size() == 1 && scope.shape(0).known())
+    MICA_TRY_STATUS(normalize_axis(axis[0], scope.shape(0).rank));
   return infer_same(scope);
 }
 
