@@ -7,11 +7,10 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(scope.allocate_output(0, scope.in(0).shape()));
   const Elements x(scope.in(0)), out(scope.out(0));
   const bool boolean = scope.in(0).dtype == DType::kBool;
-  MICA_TRY_STATUS(
-      pointwise::for_each_broadcast(scope, 1, [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) {
-        out.set_integer_at(o, boolean ? !x.integer_at(i) : ~x.integer_at(i));
-      }));
-  return {};
+  return pointwise::for_each_broadcast(scope, 1,
+                                       [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) {
+                                         out.set_integer_at(o, boolean ? !x.integer_at(i) : ~x.integer_at(i));
+                                       });
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Status reference(RunScope& scope) {
   const bool left = scope.attributes<BitShift>().left, has_sign = kind_of(dtype) == NumberKind::kSigned;
   const uint64_t width = static_cast<uint64_t>(bits_of(dtype));
   const Elements x(scope.in(0)), y(scope.in(1)), out(scope.out(0));
-  MICA_TRY_STATUS(pointwise::for_each_broadcast(
+  return pointwise::for_each_broadcast(
       scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
         const int64_t value = x.integer_at(i);
         const auto distance = static_cast<uint64_t>(y.integer_at(j));
@@ -28,8 +28,7 @@ Status reference(RunScope& scope) {
         else if (distance < width)
           result = has_sign ? value >> distance : static_cast<int64_t>(static_cast<uint64_t>(value) >> distance);
         out.set_integer_at(o, result);
-      }));
-  return {};
+      });
 }
 
 }  // namespace

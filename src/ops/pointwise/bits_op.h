@@ -19,12 +19,10 @@ template <class F>
 Status refer_bits(RunScope& scope, F&& f) {
   MICA_TRY_STATUS(allocate_broadcast(scope, 2));
   const Elements x(scope.in(0)), y(scope.in(1)), out(scope.out(0));
-  MICA_TRY_STATUS(
-      for_each_broadcast(scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
-        const uint64_t bits = f(static_cast<uint64_t>(x.integer_at(i)), static_cast<uint64_t>(y.integer_at(j)));
-        out.set_integer_at(o, static_cast<int64_t>(bits));
-      }));
-  return {};
+  return for_each_broadcast(scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
+    const uint64_t bits = f(static_cast<uint64_t>(x.integer_at(i)), static_cast<uint64_t>(y.integer_at(j)));
+    out.set_integer_at(o, static_cast<int64_t>(bits));
+  });
 }
 
 constexpr OpDef bitwise(Status (*reference)(RunScope&), std::string_view name, std::string_view doc) {

@@ -19,7 +19,8 @@ inline const int64_t* own_index(const TensorView& view, int rank, const int64_t*
   return own;
 }
 
-// Calls f(index of output 0, index in input 0, ...) for every element of output 0; `count` operands, at most 3.
+// Calls f(index of output 0, index in input 0, ...) for every element of output 0; `count` operands, at most 3. f
+// returns nothing, or a Status that ends the walk where it is an error.
 template <class F>
 Status for_each_broadcast(RunScope& scope, int count, F&& f) {
   const TensorView& out = scope.out(0);
@@ -29,7 +30,10 @@ Status for_each_broadcast(RunScope& scope, int count, F&& f) {
   do {
     MICA_TRY_STATUS(stop.before(1));
     for (int i = 0; i < count; ++i) own_index(scope.in(i), out.rank, index, own[i]);
-    f(index, own[0], own[1], own[2]);
+    if constexpr (std::is_void_v<decltype(f(index, own[0], own[1], own[2]))>)
+      f(index, own[0], own[1], own[2]);
+    else
+      MICA_TRY_STATUS(f(index, own[0], own[1], own[2]));
   } while (next_index(index, out.shape()));
   return {};
 }

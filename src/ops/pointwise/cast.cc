@@ -116,24 +116,19 @@ Status reference(RunScope& scope) {
   const auto& cast = scope.attributes<Cast>();
   MICA_TRY_STATUS(scope.allocate_output(0, x.shape()));
   const Elements in(x), out(scope.out(0));
-  Status status;
-  MICA_TRY_STATUS(
-      pointwise::for_each_broadcast(scope, 1, [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) {
-        if (!status.ok()) return;
-        if (x.dtype == cast.to) return pointwise::move_element(x, i, scope.out(0), o);
-        if (x.dtype == DType::kString) {
-          status = store_text(reinterpret_cast<StringRef*>(in.address_at(i))->view(), cast.to, out, o);
+  return pointwise::for_each_broadcast(
+      scope, 1, [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) -> Status {
+        if (x.dtype == cast.to) {
+          pointwise::move_element(x, i, scope.out(0), o);
+        } else if (x.dtype == DType::kString) {
+          return store_text(reinterpret_cast<StringRef*>(in.address_at(i))->view(), cast.to, out, o);
         } else if (cast.to == DType::kString) {
-          Result<StringRef> text = text_of(scope, in, x.dtype, i);
-          if (text.ok())
-            *reinterpret_cast<StringRef*>(out.address_at(o)) = *text;
-          else
-            status = text.take_error();
+          MICA_TRY(*reinterpret_cast<StringRef*>(out.address_at(o)), text_of(scope, in, x.dtype, i));
         } else {
           store_cast(cast, in, i, out, o);
         }
-      }));
-  return status;
+        return {};
+      });
 }
 
 }  // namespace

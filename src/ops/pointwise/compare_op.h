@@ -65,24 +65,22 @@ Status refer_relation(RunScope& scope) {
   MICA_TRY_STATUS(allocate_broadcast(scope, 2));
   const Elements x(scope.in(0)), y(scope.in(1)), out(scope.out(0));
   const NumberKind kind = kind_of(scope.in(0).dtype);
-  MICA_TRY_STATUS(
-      for_each_broadcast(scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
-        bool result;
-        if (kind == NumberKind::kString) {
-          const auto text = [](const Elements& e, const int64_t* at) {
-            return reinterpret_cast<StringRef*>(e.address_at(at))->view();
-          };
-          result = text(x, i) == text(y, j);
-        } else if (kind == NumberKind::kFloat) {
-          result = holds(relation, x.number_at(i), y.number_at(j));
-        } else if (kind == NumberKind::kUnsigned) {
-          result = holds(relation, static_cast<uint64_t>(x.integer_at(i)), static_cast<uint64_t>(y.integer_at(j)));
-        } else {
-          result = holds(relation, x.integer_at(i), y.integer_at(j));
-        }
-        out.set_integer_at(o, result);
-      }));
-  return {};
+  return for_each_broadcast(scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
+    bool result;
+    if (kind == NumberKind::kString) {
+      const auto text = [](const Elements& e, const int64_t* at) {
+        return reinterpret_cast<StringRef*>(e.address_at(at))->view();
+      };
+      result = text(x, i) == text(y, j);
+    } else if (kind == NumberKind::kFloat) {
+      result = holds(relation, x.number_at(i), y.number_at(j));
+    } else if (kind == NumberKind::kUnsigned) {
+      result = holds(relation, static_cast<uint64_t>(x.integer_at(i)), static_cast<uint64_t>(y.integer_at(j)));
+    } else {
+      result = holds(relation, x.integer_at(i), y.integer_at(j));
+    }
+    out.set_integer_at(o, result);
+  });
 }
 
 template <Relation relation>

@@ -17,12 +17,11 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(scope.allocate_output(0, scope.in(0).shape()));
   const auto& attributes = scope.attributes<IsInf>();
   const Elements x(scope.in(0)), out(scope.out(0));
-  MICA_TRY_STATUS(
-      pointwise::for_each_broadcast(scope, 1, [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) {
+  return pointwise::for_each_broadcast(
+      scope, 1, [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) {
         const double value = x.number_at(i);
         out.set_integer_at(o, std::isinf(value) && (value > 0 ? attributes.positive : attributes.negative));
-      }));
-  return {};
+      });
 }
 
 }  // namespace

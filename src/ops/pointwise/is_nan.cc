@@ -14,11 +14,10 @@ Status infer(InferScope& scope) {
 Status reference(RunScope& scope) {
   MICA_TRY_STATUS(scope.allocate_output(0, scope.in(0).shape()));
   const Elements x(scope.in(0)), out(scope.out(0));
-  MICA_TRY_STATUS(
-      pointwise::for_each_broadcast(scope, 1, [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) {
-        out.set_integer_at(o, std::isnan(x.number_at(i)));
-      }));
-  return {};
+  return pointwise::for_each_broadcast(scope, 1,
+                                       [&](const int64_t* o, const int64_t* i, const int64_t*, const int64_t*) {
+                                         out.set_integer_at(o, std::isnan(x.number_at(i)));
+                                       });
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(pointwise::allocate_broadcast(scope, 2));
   const Elements x(scope.in(0)), y(scope.in(1)), out(scope.out(0));
   const bool is_unsigned = kind_of(scope.in(0).dtype) == NumberKind::kUnsigned;
-  MICA_TRY_STATUS(pointwise::for_each_broadcast(
+  return pointwise::for_each_broadcast(
       scope, 2, [&](const int64_t* o, const int64_t* i, const int64_t* j, const int64_t*) {
         if (whole && whole_exponent) {
           // A negative exponent must stay negative when the base is unsigned.
@@ -35,8 +35,7 @@ Status reference(RunScope& scope) {
         } else {
           out.set_number_at(o, std::pow(x.number_at(i), y.number_at(j)));
         }
-      }));
-  return {};
+      });
 }
 
 }  // namespace

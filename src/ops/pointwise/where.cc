@@ -31,12 +31,11 @@ Status infer(InferScope& scope) {
 Status reference(RunScope& scope) {
   MICA_TRY_STATUS(pointwise::allocate_broadcast(scope, 3));
   const Elements condition(scope.in(0));
-  MICA_TRY_STATUS(pointwise::for_each_broadcast(
+  return pointwise::for_each_broadcast(
       scope, 3, [&](const int64_t* o, const int64_t* c, const int64_t* i, const int64_t* j) {
         const bool first = condition.integer_at(c) != 0;
         pointwise::move_element(scope.in(first ? 1 : 2), first ? i : j, scope.out(0), o);
-      }));
-  return {};
+      });
 }
 
 }  // namespace
