@@ -13,6 +13,7 @@ int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
+constexpr int64_t kFloatBytes = sizeof(float);
 constexpr double kLeastTaskFlops = 5e5;  // as for the matrix product
 constexpr int64_t kTasksPerThread = 4;
 // A tile's gathered input stays near the first-level cache below this many steps of k.
@@ -63,6 +64,9 @@ Split split_of(int64_t tiles, int64_t panels, int64_t wanted, double gather_cycl
   return best;
 }
 
+// Of the table of taps: four 64-bit numbers a segment.
+int64_t taps_floats(const ConvChoice& c) { return up(c.segments * 8, 16) * 16; }
+
 void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
   const bool whole_rows = p.dilation[2] == 1 && p.groups == 1 && p.in_view.pixel == channels;
@@ -89,9 +93,9 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.n_block = panels_of_task(panels, split.n_tasks, limits.threads);
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = p.groups * up(c.tiles, c.tile_block) * up(panels, c.n_block);
-  // Taps (four 64-bit numbers a segment), pointers to segments, and a tile's gathered rows.
-  c.scratch_floats = up(c.segments * 8, 16) * 16 + up(c.block_segments * 2, 16) * 16 +
-                     c.tile_rows * (up(c.block_segments * c.segment_k, 32) * 32 + 16);
+  // Taps, pointers to segments, and a tile's gathered rows.
+  c.scratch_floats =
+      taps_floats(c) + up(c.block_segments * 2, 16) * 16 + c.tile_rows * row_pitch(c.block_segments * c.segment_k);
 }
 
 void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
@@ -232,6 +236,25 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   return c;
 }
 
+void choose_gathered(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
+  const int64_t depth = c.segments * c.segment_k, pixels = out_pixels(p);
+  if (c.algorithm != ConvAlgorithm::kImplicit || c.planes || c.by_rows || p.groups != 1 || pixels <= 0 || depth <= 0)
+    return;
+  const int64_t pitch = row_pitch(depth), row_bytes = pixels * pitch * kFloatBytes;
+  const int64_t weight_bytes = panel_count(p.out_channels) * kPanel * depth * kFloatBytes;
+  if (weight_bytes < limits.l2_bytes / 2 || row_bytes > limits.l2_bytes / 2 || row_bytes > weight_bytes) return;
+  c.gathered = true;
+  c.row_pitch = pitch;
+  c.gather_tasks = least(wanted_tasks(p, limits), c.tiles);
+  c.tile_block = up(pixels, c.gather_tasks);
+  c.gather_tasks = up(pixels, c.tile_block);
+  c.gemm = choose_gemm({.m = pixels, .n = p.out_channels, .k = depth, .residual_in_place = p.residual_in_place}, isa,
+                       limits);
+  c.tasks = c.gemm.tasks;
+  c.n_group = c.gemm.n_group;
+  c.scratch_floats = most(c.gemm.scratch_floats, taps_floats(c));
+}
+
 size_t print_key(const ConvProblem& p, char* out, size_t size) {
   return format_to(out, size, "{}x{}x{}x{}x{}:{}x{}x{}x{}:k{}x{}x{}:s{}x{}x{}:d{}x{}x{}:p{}x{}x{}:g{}", p.images,
                    p.in[0], p.in[1], p.in[2], p.in_channels, p.out[0], p.out[1], p.out[2], p.out_channels, p.kernel[0],
@@ -245,9 +268,10 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    "group={} tasks={} scratch={}",
                    name_of(c.algorithm), p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2], p.out_channels,
                    p.kernel[0], p.kernel[1], p.kernel[2], p.groups,
-                   c.planes    ? "planes "
-                   : c.by_rows ? "by-rows "
-                               : "",
+                   c.planes     ? "planes "
+                   : c.gathered ? "gathered "
+                   : c.by_rows  ? "by-rows "
+                                : "",
                    c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
                    c.scratch_floats * static_cast<int64_t>(sizeof(float)));
 }

@@ -97,13 +97,16 @@ struct ConvPolicy {
 
 struct ConvChoice {
   ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
-  GemmChoice gemm;  // kPointwise
+  GemmChoice gemm;  // kPointwise, and kImplicit when `gathered`
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
   // each pixel.
   // With `planes`, the input's channels are not adjacent; tile_block then counts output lines, and segment_k is the
   // width of what lies under a tile.
-  bool by_rows = false, planes = false;
+  // `gathered`: the rows of all pixels have been gathered before (ConvKernels::gather), row_pitch floats apart, by
+  // gather_tasks tasks of tile_block pixels; the product is then a plain one.
+  bool by_rows = false, planes = false, gathered = false;
+  int64_t row_pitch = 0, gather_tasks = 0;
   int tile_rows = 1;
   int64_t segments = 1, segment_k = 1, block_segments = 1;
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
@@ -117,6 +120,10 @@ struct ConvChoice {
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };
 
+// Floats from one gathered row of so many to the next: an odd number of lines keeps the rows of a tile from falling on
+// the same sets.
+inline int64_t row_pitch(int64_t depth) { return (depth + 31) / 32 * 32 + 16; }
+
 // Whether the algorithm can compute the problem at all.
 bool conv_fits(const ConvProblem& problem, ConvAlgorithm algorithm);
 
@@ -129,6 +136,10 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem);
 
 // Pure. `algorithm` must fit.
 ConvChoice choose_conv(const ConvProblem& problem, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits);
+
+// kImplicit with its rows gathered before, where that pays: few pixels against weights that come from beyond the
+// second-level cache, whose way a plain product hides. Else `choice` stays.
+void choose_gathered(const ConvProblem& problem, Isa isa, const GemmLimits& limits, ConvChoice& choice);
 
 // "implicit 56x56x64 -> 56x56x64 k=3x3 ... tasks=8 scratch=32256"; returns the length, writes at most size.
 size_t print(const ConvProblem& problem, const ConvChoice& choice, char* out, size_t size);
@@ -164,6 +175,8 @@ struct ConvArgs {
 struct ConvKernels {
   // Tasks task_begin to task_end; `scratch` holds choice.scratch_floats.
   void (*run)(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
+  // Tasks of choice.gather_tasks: rows of the product of args.x to `rows`, from which `run` then computes; x is theirs.
+  void (*gather)(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* rows, float* scratch);
   WinogradWeightsFn winograd_weights;
 };
 const ConvKernels& conv_kernels(Isa isa);

@@ -10,16 +10,18 @@
 namespace mica::MICA_ISA {
 namespace {
 
+// All pixels as rows of a plain product: the input's own, or gathered ones.
 void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
   const ConvProblem& p = args.problem;
+  const ConvChoice& c = args.choice;
   GemmArgs g;
   g.problem = {.m = p.images * p.out[0] * p.out[1] * p.out[2],
                .n = p.out_channels,
-               .k = p.in_channels,
+               .k = c.gathered ? c.segments * c.segment_k : p.in_channels,
                .residual_in_place = p.residual_in_place};
-  g.choice = args.choice.gemm;
+  g.choice = c.gemm;
   g.a = args.x;
-  g.a_stride = p.in_view.pixel;
+  g.a_stride = c.gathered ? c.row_pitch : p.in_view.pixel;
   g.b = args.w;
   g.c = args.y;
   g.c_stride = p.out_view.pixel;
@@ -51,14 +53,20 @@ RunTask task_of(ConvAlgorithm algorithm) {
 }
 
 void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
-  if (args.choice.algorithm == ConvAlgorithm::kPointwise) return run_pointwise(args, task_begin, task_end, scratch);
+  if (args.choice.algorithm == ConvAlgorithm::kPointwise || args.choice.gathered)
+    return run_pointwise(args, task_begin, task_end, scratch);
   const RunTask run_task = task_of(args.choice.algorithm);
   for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
+}
+
+void gather(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* rows, float* scratch) {
+  for (int64_t task = task_begin; task < task_end; ++task) gather_task(args, task, rows, scratch);
 }
 
 }  // namespace
 
 extern const ConvKernels conv_kernels;
-const ConvKernels conv_kernels = {.run = run, .winograd_weights = kWithWinograd ? winograd_weights : nullptr};
+const ConvKernels conv_kernels = {
+    .run = run, .gather = gather, .winograd_weights = kWithWinograd ? winograd_weights : nullptr};
 
 }  // namespace mica::MICA_ISA

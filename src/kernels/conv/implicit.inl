@@ -218,8 +218,7 @@ MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float
     block.a_stride = p.stride[2] * p.in_view.pixel;
     return;
   }
-  // The odd multiple of a cache line keeps the rows of a tile from falling on the same sets.
-  const int64_t row_stride = (c.block_segments * c.segment_k + 31) / 32 * 32 + 16;
+  const int64_t row_stride = row_pitch(c.block_segments * c.segment_k);
   for (int i = 0; i < tile.rows; ++i) {
     gather_pixel(args, x, corner, scratch.taps + first, scratch.taps + last, scratch.rows + i * row_stride);
     next_pixel(p, o);
@@ -229,6 +228,20 @@ MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float
   block.segment_count = 1;
   block.segment_k = (last - first) * c.segment_k;
   block.a_stride = row_stride;
+}
+
+// Pixels of a task of choice.gathered: their rows of the product.
+void gather_task(const ConvArgs& args, int64_t task, float* rows, float* scratch) {
+  const ConvProblem& p = args.problem;
+  const ConvChoice& c = args.choice;
+  auto* taps = reinterpret_cast<SegmentTap*>(scratch);
+  fill_taps(p, c, taps);
+  const int64_t pixels = p.images * p.out[0] * p.out[1] * p.out[2], begin = task * c.tile_block;
+  const int64_t end = begin + c.tile_block < pixels ? begin + c.tile_block : pixels;
+  const int64_t line = begin / p.out[2], plane = line / p.out[1];
+  Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], begin % p.out[2]};
+  for (int64_t i = begin; i < end; ++i, next_pixel(p, o))
+    gather_pixel(args, args.x, corner_of(p, o), taps, taps + c.segments, rows + i * c.row_pitch);
 }
 
 void run_implicit_task(const ConvArgs& args, const TileTask& task, float* scratch) {

@@ -154,6 +154,24 @@ Result<ConvAlgorithm> take_input(BindScope& scope, const conv::Sizes& sizes, con
   return choose();
 }
 
+// The algorithm's tiles and tasks; where that pays, the product's rows are gathered by a step of their own.
+Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& step) {
+  const ConvProblem& p = step.args.problem;
+  ConvChoice& choice = step.args.choice;
+  choice = choose_conv(p, algorithm, step.isa, step.limits);
+  if (scope.band) return {};
+  choose_gathered(p, step.isa, step.limits, choice);
+  if (!choice.gathered) return {};
+  const int64_t floats = p.images * p.out[0] * p.out[1] * p.out[2] * choice.row_pitch;
+  MICA_TRY(step.operands.rows, scope.temporary(static_cast<size_t>(floats) * sizeof(float)));
+  return scope.add({.kernel = conv::run_gather,
+                    .arguments = &step,
+                    .tasks = choice.gather_tasks,
+                    .work = static_cast<double>(floats),
+                    .scratch_bytes = static_cast<size_t>(choice.scratch_floats) * sizeof(float),
+                    .name = "conv_gather_f32"});
+}
+
 Result<bool> bind(BindScope& scope) {
   const BoundOperand &x = scope.input(0), &w = scope.input(1);
   if (x.view.dtype != DType::kF32 || !w.view.contiguous() || (has_bias(scope) && !is_vector(scope.input(2).view)))
@@ -178,12 +196,12 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
   step->tuned = !step->force.set && tuned_algorithm(scope, p) == algorithm;
-  step->args.choice = choose_conv(p, algorithm, step->isa, step->limits);
+  step->kernels = &conv_kernels(step->isa);
+  MICA_TRY_STATUS(take_choice(scope, algorithm, *step));
   if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
     step->operands.row_means = scope.row_means;
     scope.row_means_done = true;
   }
-  step->kernels = &conv_kernels(step->isa);
   MICA_TRY_STATUS(pack_weights(scope, *step));
   MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(algorithm, scope.row_means_done)));
   MICA_TRY_STATUS(finish_channels_last(scope, y, scope.output(0).view, to));

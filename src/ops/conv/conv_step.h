@@ -7,8 +7,8 @@
 namespace mica::conv {
 
 struct StepOperands {
-  // -1 when there is none (w: packed ahead)
-  int x = 0, w = -1, bias = -1, y = 0, residual = -1, row_means = -1;
+  // -1 when there is none (w: packed ahead; rows: not gathered before)
+  int x = 0, w = -1, bias = -1, y = 0, residual = -1, row_means = -1, rows = -1;
 };
 
 struct ConvStep {
@@ -28,13 +28,22 @@ inline void run_step(const void* arguments, void* const* operands, const TaskRan
   const ConvStep& step = *static_cast<const ConvStep*>(arguments);
   const auto at = [&](int i) { return i < 0 ? nullptr : static_cast<float*>(operands[i]); };
   ConvArgs args = step.args;
-  args.x = at(step.operands.x);
+  args.x = at(step.operands.rows >= 0 ? step.operands.rows : step.operands.x);
   args.y = at(step.operands.y);
   if (step.operands.w >= 0) args.w = at(step.operands.w);
   if (step.operands.bias >= 0) args.epilogue.bias = at(step.operands.bias);
   args.epilogue.residual = at(step.operands.residual);
   args.row_means = at(step.operands.row_means);
   step.kernels->run(args, range.begin, range.end, static_cast<float*>(range.scratch));
+}
+
+// Gathers the rows of the step's product.
+inline void run_gather(const void* arguments, void* const* operands, const TaskRange& range) {
+  const ConvStep& step = *static_cast<const ConvStep*>(arguments);
+  ConvArgs args = step.args;
+  args.x = static_cast<const float*>(operands[step.operands.x]);
+  step.kernels->gather(args, range.begin, range.end, static_cast<float*>(operands[step.operands.rows]),
+                       static_cast<float*>(range.scratch));
 }
 
 // What a step's algorithm is and what else there was, for people; and whether Machine::force or a measured choice was
