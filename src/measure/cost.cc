@@ -5,12 +5,6 @@
 namespace mica {
 namespace {
 
-size_t own_inputs(const Stage& stage) {
-  size_t own = stage.inputs.size();
-  for (int i = 0; i < stage.epilogue.count; ++i) own -= stage.epilogue.ops[i].operand >= 0;
-  return own;
-}
-
 int64_t bytes_of(const Type& type) {
   if (!type.is_tensor()) return 0;
   const auto count = element_count(type.shape);
@@ -30,7 +24,7 @@ StageCost cost_of(const PlanFunction& function, const Stage& stage, const Functi
   };
   for (uint32_t v : stage.inputs) look(v, in);
   for (uint32_t v : stage.outputs) look(v, out);
-  in.resize(own_inputs(stage));
+  in.resize(own_input_count(stage));
   if (!known || out.empty()) return cost;
   const auto elements = element_count(out[0].shape);
   const int64_t results = out[0].is_tensor() && elements.ok() ? *elements : 0;

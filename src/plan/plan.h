@@ -45,6 +45,13 @@ struct Stage {
   uint32_t name = kNoIndex;      // the source node
 };
 
+// How many of the stage's inputs are its operator's own.
+inline uint32_t own_input_count(const Stage& stage) {
+  auto count = static_cast<uint32_t>(stage.inputs.size());
+  for (int i = 0; i < stage.epilogue.count; ++i) count -= stage.epilogue.ops[i].operand >= 0;
+  return count;
+}
+
 struct PlanFunction {
   Vector<PlanValue> values;
   Vector<Stage> stages;  // in an order of execution

@@ -12,6 +12,7 @@ Result<bool> SegmentBinder::run() {
   if (!moved) return false;
   MICA_TRY_STATUS(find_live_out());
   MICA_TRY_STATUS(find_chains());
+  MICA_TRY_STATUS(find_residuals());
   for (;;) {
     MICA_TRY_STATUS(place());
     MICA_TRY_STATUS(check_cap());
@@ -38,14 +39,15 @@ Status SegmentBinder::find_chains() {
 Status SegmentBinder::place() {
   return place_values(function_, types_,
                       {segment_.first_stage, segment_.end_stage, segment_.live_out, context_.views, context_.in_place,
-                       context_.compose, scratch_.chains},
+                       context_.compose, scratch_.chains, scratch_.shares_residual},
                       placement_);
 }
 
-// False when a chain cannot be bound after all: it is taken out, and values are to be placed anew.
+// False when a chain or a shared place cannot be bound after all: it is taken out, and values are to be placed anew.
 Result<bool> SegmentBinder::bind_stages() {
   segment_.steps.clear();
   temporaries_.clear();
+  scratch_.parted = false;
   MICA_TRY_STATUS(find_row_means());
   Vector<RowChain>& chains = scratch_.chains;
   size_t next = 0;
@@ -65,7 +67,7 @@ Result<bool> SegmentBinder::bind_stages() {
   }
   for (const RowMeans& means : scratch_.row_means)
     if (!means.made) temporaries_[means.temporary].bytes = 0;
-  return true;
+  return !scratch_.parted;
 }
 
 TensorView SegmentBinder::ordered_view(uint32_t v) const {

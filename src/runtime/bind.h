@@ -45,6 +45,8 @@ struct BindScratch {
   Vector<TensorView> sizes, parts;  // of a composition
   Vector<RowStage> row_stages;
   Vector<RowChain> chains;
+  Vector<bool> shares_residual;  // by stage of the segment; empty when there are none
+  bool parted = false;           // a stage cannot have its residual where its result stands
   Vector<RowMeans> row_means;
   Vector<RowMeansUse> row_means_uses;  // by stage of the segment; empty when there are none
 };

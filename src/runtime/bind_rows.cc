@@ -36,8 +36,7 @@ Status RowBinder::gather_stage(uint32_t i) {
   const RowStage& row = stages_[chain_.first + i];
   WholeScope scope(binder_, stage, stage_index(i), lists_);
   MICA_TRY_STATUS(binder_.gather_operands(stage, scope));
-  size_t own = stage.inputs.size();
-  for (int k = 0; k < stage.epilogue.count; ++k) own -= stage.epilogue.ops[k].operand >= 0;
+  const size_t own = own_input_count(stage);
   const TensorView out = binder_.ordered_view(stage.outputs[0]);
   for (size_t k = 0; k < scope.bound.size(); ++k) {
     Slot slot{.bound = scope.bound[k]};

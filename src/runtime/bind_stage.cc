@@ -79,7 +79,24 @@ Status SegmentBinder::gather_operands(const Stage& stage, StageScope& scope) {
   give_row_means(scope);
   for (uint32_t v : stage.outputs) MICA_TRY_STATUS(add(v));
   describe_stage(stage, scope);
+  scope.shared_residual = shared_residual_of(stage, scope);
   return ask_row_means(scope);
+}
+
+// The operands as they will lie, before they have places.
+Status SegmentBinder::describe_unplaced(const Stage& stage, StageScope& scope) const {
+  for (size_t k = 0; k < stage.inputs.size() + stage.outputs.size(); ++k) {
+    const uint32_t v = k < stage.inputs.size() ? stage.inputs[k] : stage.outputs[k - stage.inputs.size()];
+    BoundOperand operand{.present = v != kNoIndex};
+    if (operand.present) {
+      const InferValue& known = types_.value(v);
+      operand.constant = known.constant || function_.values[v].kind == ValueKind::kConstant;
+      operand.view = known.constant ? *known.constant : ordered_view(v);
+    }
+    MICA_TRY_STATUS(scope.bound.push_back(operand));
+  }
+  describe_stage(stage, scope);
+  return {};
 }
 
 // All but the operands.
@@ -129,9 +146,7 @@ bool is_dense(const TensorView& view, bool channels_last) {
 bool wants_channels_last(const Stage& stage, const StageScope& scope, size_t i) {
   const int rank = scope.bound[scope.input_count].view.rank;
   if (stage.op->layout != LayoutRule::kChannelsLast || rank < 3 || scope.bound[i].view.rank != rank) return false;
-  size_t own = scope.input_count;
-  for (int k = 0; k < stage.epilogue.count; ++k) own -= stage.epilogue.ops[k].operand >= 0;
-  return i == 0 || i >= own;
+  return i == 0 || i >= own_input_count(stage);
 }
 
 }  // namespace
@@ -217,6 +232,7 @@ Status SegmentBinder::bind_stage(uint32_t s) {
     if (composed) return {};
   }
   MICA_TRY(bool handled, try_hook(stage, s, scope));
+  if (scope.shared_residual >= 0 && !(handled && scope.shared_residual_done)) part_residual(s);
   if (handled) return {};
   if (!context_.reference_only) {
     MICA_TRY(bool again, retry_dense(stage, s, scope));
@@ -235,12 +251,10 @@ Status SegmentBinder::add_reference(const Stage& stage, uint32_t s) {
       placement_.values[v].view.data = const_cast<void*>(plain);
     }
   MICA_TRY(ReferenceArguments * args, take<ReferenceArguments>());
-  size_t own = stage.inputs.size();
-  for (int i = 0; i < stage.epilogue.count; ++i) own -= stage.epilogue.ops[i].operand >= 0;
   *args = {stage.op,
            stage.attributes.data(),
            stage.inputs.data(),
-           static_cast<uint32_t>(own),
+           own_input_count(stage),
            stage.outputs.data(),
            static_cast<uint32_t>(stage.outputs.size()),
            stage.functions.data(),

@@ -88,6 +88,10 @@ class SegmentBinder {
   TensorView ordered_view(uint32_t v) const;
   Status gather_operands(const Stage& stage, StageScope& scope);
   void describe_stage(const Stage& stage, StageScope& scope) const;
+  Status describe_unplaced(const Stage& stage, StageScope& scope) const;
+  Status find_residuals();
+  int shared_residual_of(const Stage& stage, const StageScope& scope) const;
+  void part_residual(uint32_t s);
   Result<bool> try_hook(const Stage& stage, uint32_t s, StageScope& scope);
   Result<bool> retry_dense(const Stage& stage, uint32_t s, const StageScope& first);
   Result<bool> bind_composition(const Stage& stage, uint32_t s, const StageScope& scope);

@@ -52,18 +52,9 @@ Status RowFinder::describe_stage(uint32_t s, RowStage& out) {
 
 Status RowFinder::ask_hook(const Stage& stage, uint32_t s, RowStage& out) {
   WholeScope scope(binder_, stage, s, lists_);
-  for (size_t k = 0; k < stage.inputs.size() + stage.outputs.size(); ++k) {
-    const uint32_t v = k < stage.inputs.size() ? stage.inputs[k] : stage.outputs[k - stage.inputs.size()];
-    BoundOperand operand{.present = v != kNoIndex};
-    if (operand.present) {
-      const InferValue& known = binder_.types_.value(v);
-      operand.constant = known.constant || binder_.function_.values[v].kind == ValueKind::kConstant;
-      operand.view = known.constant ? *known.constant : binder_.ordered_view(v);
-      if (operand.constant) out.weight_bytes += dense_bytes(operand.view.dtype, operand.view.shape());
-    }
-    MICA_TRY_STATUS(scope.bound.push_back(operand));
-  }
-  binder_.describe_stage(stage, scope);
+  MICA_TRY_STATUS(binder_.describe_unplaced(stage, scope));
+  for (const BoundOperand& operand : scope.bound)
+    if (operand.constant) out.weight_bytes += dense_bytes(operand.view.dtype, operand.view.shape());
   if (!binder_.hook_of(*stage.op)->rows(scope, out.window)) return {};
   const TensorView& result = scope.output(0).view;
   const TensorView& in = scope.input(0).view;
@@ -84,8 +75,7 @@ Status RowFinder::ask_hook(const Stage& stage, uint32_t s, RowStage& out) {
 // Where a stage reads what earlier ones make: by rows, or in a way that needs all of it.
 void RowFinder::link(const Stage& stage, uint32_t index, Vector<RowStage>& stages) {
   RowStage& reader = stages[index];
-  size_t own = stage.inputs.size();
-  for (int k = 0; k < stage.epilogue.count; ++k) own -= stage.epilogue.ops[k].operand >= 0;
+  const size_t own = own_input_count(stage);
   for (size_t k = 0; k < stage.inputs.size(); ++k) {
     const uint32_t v = stage.inputs[k];
     if (v == kNoIndex || maker_[v] < 0) continue;

@@ -104,8 +104,7 @@ Status FunctionTypes::infer_stage(uint32_t index, bool contents) {
     out = {large.data() + stage.inputs.size(), stage.outputs.size()};
   }
   // Operands of the epilogue stand behind the operator's own and are not shown to it.
-  size_t own = stage.inputs.size();
-  for (int i = 0; i < stage.epilogue.count; ++i) own -= stage.epilogue.ops[i].operand >= 0;
+  const size_t own = own_input_count(stage);
   for (size_t i = 0; i < own; ++i)
     if (stage.inputs[i] != kNoIndex) in[i] = values_[stage.inputs[i]];
   for (size_t i = 0; i < out.size(); ++i) out[i].present = stage.outputs[i] != kNoIndex;

@@ -302,11 +302,18 @@ class Placer {
   }
 
   bool try_in_place(const Stage& stage, uint32_t s, uint32_t v) {
-    if (!stage.op->in_place) return false;
-    // What moves elements reads its other operands, indices say, while it writes.
-    const uint32_t candidates = stage.op->dim_rule == DimRule::kMove ? 1 : 2;
+    const auto inputs = static_cast<uint32_t>(stage.inputs.size());
+    if (stage.op->in_place)  // what moves elements reads its other operands, indices say, while it writes
+      return try_place_of(stage, s, v, 0, std::min(inputs, stage.op->dim_rule == DimRule::kMove ? 1u : 2u));
+    const uint32_t i = s - options_.first_stage;
+    if (i >= options_.shares_residual.size() || !options_.shares_residual[i]) return false;
+    return try_place_of(stage, s, v, own_input_count(stage), inputs);
+  }
+
+  // Value v in the place of one of the inputs first to last - 1, if that one dies here.
+  bool try_place_of(const Stage& stage, uint32_t s, uint32_t v, uint32_t first, uint32_t last) {
     const TensorView want = ordered_view(v);
-    for (uint32_t i = 0; i < candidates && i < stage.inputs.size(); ++i) {
+    for (uint32_t i = first; i < last; ++i) {
       const uint32_t u = stage.inputs[i];
       if (u == kNoIndex || at(u).kind != Kind::kBlock || at(u).offset != 0 || producer_[u] == kNoIndex) continue;
       const Block& block = out_.blocks[static_cast<size_t>(at(u).block)];

@@ -1,8 +1,8 @@
 // Decides in which block of memory each value of a segment stands, and with which strides.
 //
 // Goals: views (reshape, slice, …) cost nothing; concatenation is written in place by its producers; an element-wise
-// result takes its dying operand's memory. Non-goals: offsets (plan/memory.h gives those afterwards). Cost: linear in
-// operands.
+// result takes its dying operand's memory, a convolution's or a product's that of its dying residual. Non-goals:
+// offsets (plan/memory.h gives those afterwards). Cost: linear in operands.
 #pragma once
 #include "runtime/infer.h"
 #include "runtime/row_chains.h"
@@ -34,6 +34,8 @@ struct PlaceOptions {
   bool views = true, in_place = true, compose = true;  // each can be switched off, for tests
   // Stages (from first_stage) that run as one, at the place of the last: what the others make gets no place here.
   std::span<const RowChain> chains = {};
+  // By stage from first_stage, or empty: a post-operation's operand may stand where the result does.
+  std::span<const bool> shares_residual = {};
 };
 
 struct Placement {

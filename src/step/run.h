@@ -94,6 +94,10 @@ class BindScope {
   // included: one number for each channel, channels last, dense. -1: nobody asks. A hook that does says so.
   int row_means = -1;
   bool row_means_done = false;
+  // A post-operation's operand that stands where output 0 will, only for hooks with RunDef::takes_residual, or -1. A
+  // hook whose steps read each element of it before they write the result there says so.
+  int shared_residual = -1;
+  bool shared_residual_done = false;
 
   template <class A>
   const A& attributes() const {
@@ -143,6 +147,9 @@ struct RunDef {
   // Whether output 0 is a mean over input 0 to which each line along the last axis counts with its mean alone, so that
   // a tensor of these means may stand for input 0. Views have their order; strides may yet change.
   bool (*takes_row_means)(const BindScope&) = nullptr;
+  // Whether a post-operation's operand may stand where output 0 does (BindScope::shared_residual) without another
+  // choice of `bind`. Views have their order; strides may yet change.
+  bool (*takes_residual)(const BindScope&) = nullptr;
 };
 std::span<const TableRow<RunDef>> all_run();
 // The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all

@@ -84,6 +84,32 @@ constexpr const char* kLaterView = R"(graph "later"
 end
 )";
 
+// Residuals that die where they are added: behind a convolution and a product, whose kernels take them, and behind two
+// functions, where they do not.
+constexpr const char* kResiduals = R"(graph "residuals"
+  symbol N input
+  input %x: f32[N,2,5,4] "x"
+  constant %w1: f32[2,2,1,1] = {0.5, -1, 2, 0.25}
+  constant %w2: f32[2,2,1,1] = {1, 1, -0.5, 0.125}
+  constant %w3: f32[2,2,1,1] = {3, -2, 1, 0.5}
+  constant %m: f32[4,4] = {1, 2, 0, 0.5, -1, 1, 0.25, 3, 0, 1, 1, -2, 0.5, 0.5, 1, 1}
+  %a = conv(%x, %w1)
+  %b = relu(%a)
+  %c = conv(%b, %w2)
+  %d = add(%c, %a)
+  %e = relu(%d)
+  %f = conv(%e, %w3)
+  %g = tanh(%f)
+  %h = sigmoid(%g)
+  %i = add(%h, %d)
+  %j = abs(%i)
+  %k = matmul(%j, %m)
+  %l = add(%k, %i)
+  %y = neg(%l)
+  output %y "y"
+end
+)";
+
 // Data that nobody reads later, and data that is kept while the indices, which look like the result, are not.
 constexpr const char* kScatters = R"(graph "scatters"
   input %x: i64[2,2] "x"
@@ -107,7 +133,7 @@ end
 )";
 
 TEST(Place, EachSwitchLeavesTheBits) {
-  for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kLaterView, kScatters})
+  for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kLaterView, kResiduals, kScatters})
     for (int64_t size : {0, 1, 3}) {
       SCOPED_TRACE(text);
       RunOptions all;
@@ -166,6 +192,23 @@ TEST(Place, EachSwitchSavesMemory) {
   RunOptions separate;
   separate.runner.compose = false;
   EXPECT_LT(arena(kDenseNet, all), arena(kDenseNet, separate));
+  separate = {};
+  separate.size = all.size = 64;
+  separate.runner.in_place = false;
+  constexpr const char* kResidual = R"(graph "residual"
+  symbol N input
+  input %x: f32[N,2,5,4] "x"
+  constant %w1: f32[2,2,1,1] = {0.5, -1, 2, 0.25}
+  constant %w2: f32[2,2,1,1] = {1, 1, -0.5, 0.125}
+  %a = conv(%x, %w1)
+  %b = relu(%a)
+  %c = conv(%b, %w2)
+  %d = add(%c, %a)
+  %e = conv(%d, %w1)
+  output %e "e"
+end
+)";
+  EXPECT_LT(arena(kResidual, all), arena(kResidual, separate));
 }
 
 // A concatenation in place has no step of its own.

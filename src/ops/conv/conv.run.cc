@@ -69,6 +69,7 @@ Status take_epilogue(BindScope& scope, conv::ConvStep& step, bool direct_output)
   step.operands.bias = has_bias(scope) ? 2 : map.bias;
   step.operands.residual = map.residual;
   step.args.problem.has_residual = map.residual >= 0;
+  step.args.problem.residual_in_place = map.residual >= 0 && map.residual == scope.shared_residual;
   if (map.residual >= 0) step.args.problem.residual_view = conv::view_of(residual);
   scope.epilogue_done = map.done;
   return {};
@@ -102,13 +103,18 @@ ConvView input_as_it_lies(const ConvProblem& problem, const TensorView& x) {
   return reads_planes(p) ? p.in_view : dense_view(p.in, p.in_channels);
 }
 
-// The algorithm for all rows of all images, as dense tensors; kAuto when the problem is none for the kernels.
-ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) {
-  ConvProblem p;
-  if (!conv::kernel_problem(sizes, p)) return ConvAlgorithm::kAuto;
+// All rows of all images, as dense tensors; false when the problem is none for the kernels.
+bool dense_problem(const BindScope& scope, const conv::Sizes& sizes, ConvProblem& p) {
+  if (!conv::kernel_problem(sizes, p)) return false;
   p.in_view = input_as_it_lies(p, scope.input(0).view);
   p.out_view = dense_view(p.out, p.out_channels);
-  return algorithm_of(scope, p);
+  return true;
+}
+
+// Its algorithm, or kAuto.
+ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) {
+  ConvProblem p;
+  return dense_problem(scope, sizes, p) ? algorithm_of(scope, p) : ConvAlgorithm::kAuto;
 }
 
 // A product of whole rows and one of gathered rows have the same sums: which of them it is depends on strides.
@@ -126,6 +132,23 @@ bool rows(const BindScope& scope, RowWindow& window) {
   const Window& all = sizes->window;
   window = {.extent = (all.kernel[0] - 1) * all.dilation[0] + 1, .stride = all.stride[0], .pad = all.pad_begin[0]};
   return true;
+}
+
+// Algorithms that read before they write, with the same blocks: where all of k passes a tile at once.
+bool takes_residual(const BindScope& scope) {
+  const TensorView &x = scope.input(0).view, &w = scope.input(1).view;
+  if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant || x.empty()) return false;
+  const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
+  ConvProblem p;
+  if (!sizes.ok() || !dense_problem(scope, *sizes, p) || reads_planes(p)) return false;
+  const ConvAlgorithm algorithm = algorithm_of(scope, p);
+  const Isa isa = scope.machine->isa;
+  const GemmLimits limits = limits_of(*scope.machine);
+  const ConvChoice apart = choose_conv(p, algorithm, isa, limits);
+  p.residual_in_place = true;
+  if (!conv_fits(p, algorithm)) return false;
+  const ConvChoice shared = choose_conv(p, algorithm, isa, limits);
+  return shared.gemm.k_block == apart.gemm.k_block && shared.block_segments == apart.block_segments;
 }
 
 // The rows of one image that the scope's views have, of the problem for all.
@@ -205,11 +228,12 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY_STATUS(pack_weights(scope, *step));
   MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(algorithm, scope.row_means_done)));
   MICA_TRY_STATUS(finish_channels_last(scope, y, scope.output(0).view, to));
+  scope.shared_residual_done = p.residual_in_place;
   return true;
 }
 
 }  // namespace
 
-MICA_RUN(conv) = {.bind = bind, .rows = rows, .makes_row_means = kWithRowMeans};
+MICA_RUN(conv) = {.bind = bind, .rows = rows, .makes_row_means = kWithRowMeans, .takes_residual = takes_residual};
 
 }  // namespace mica

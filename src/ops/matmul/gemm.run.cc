@@ -24,8 +24,13 @@ Result<bool> bind(BindScope& scope) {
   return matmul::bind_product(scope, options);
 }
 
+bool takes_residual(const BindScope& scope) {
+  const auto& g = scope.attributes<Gemm>();
+  return matmul::takes_residual(scope, g.transpose_a, g.transpose_b);
+}
+
 }  // namespace
 
-MICA_RUN(gemm) = {.bind = bind};
+MICA_RUN(gemm) = {.bind = bind, .takes_residual = takes_residual};
 
 }  // namespace mica

@@ -229,8 +229,22 @@ inline bool take_epilogue(BindScope& scope, const ProductOptions& options, bool 
   step.bias = options.bias >= 0 ? options.bias : map.bias;
   step.residual = options.residual >= 0 ? options.residual : map.residual;
   if (step.residual >= 0) step.args.epilogue.residual_stride = residual.stride;
+  step.args.problem.residual_in_place = map.residual >= 0 && map.residual == scope.shared_residual;
   scope.epilogue_done = map.done;
   return true;
+}
+
+// Whether all of k passes a tile at once anyway: only then are a residual's elements read before they are written over.
+inline bool takes_residual(const BindScope& scope, bool flip_a, bool flip_b) {
+  MatrixView a, b;
+  if (!matrix_view(scope.input(0).view, true, flip_a, a) || !matrix_view(scope.input(1).view, false, flip_b, b))
+    return false;
+  GemmProblem p{.m = a.rows, .n = b.columns, .k = a.columns, .a_form = a.form};
+  if (!scope.input(1).constant) p.b_form = b.form;
+  const auto k_block = [&] { return choose_gemm(p, scope.machine->isa, limits_of(*scope.machine)).k_block; };
+  const int64_t apart = k_block();
+  p.residual_in_place = true;
+  return k_block() == apart;
 }
 
 inline Result<bool> bind_product(BindScope& scope, const ProductOptions& options) {
@@ -262,6 +276,7 @@ inline Result<bool> bind_product(BindScope& scope, const ProductOptions& options
                              .work = static_cast<double>(out.count()) * static_cast<double>(g.problem.k),
                              .scratch_bytes = static_cast<size_t>(g.choice.scratch_floats) * sizeof(float),
                              .name = g.problem.m == 1 ? "gemv_f32" : "gemm_f32"}));
+  scope.shared_residual_done = g.problem.residual_in_place;
   return true;
 }
 
