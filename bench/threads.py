@@ -10,8 +10,9 @@ For each model, medians over rounds of `mica bench` runs, one thread and several
            threads. Rounds go on until enough count, for --patience seconds; none: no figure, and the limit is missed
   beside   time of several threads over that of one, both beside a process that keeps one processor busy
   four     runs a second of four processes at once over those of one, all with several threads
-The limits: `idle` at least 0.925 a thread, `beside` at most 1.05 in the median of all models and 1.15 for each, `four` at least 0.95. Exit code 1 when
-one does not hold. For a machine without other work; ratios of a machine with other work say nothing.
+The limits: `idle` at least 0.925 a thread, `beside` at most 1.05 in the median of all models and 1.15 for each, `four`
+at least 0.95. Exit code 1 when one does not hold. For a machine without other work; ratios of a machine with other work
+say nothing.
 """
 
 import argparse
