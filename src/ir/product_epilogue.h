@@ -7,7 +7,7 @@ namespace mica {
 // The kernels' epilogues: a bias per column, one residual, one activation; more of them run as steps over a result that
 // is still in the caches.
 inline bool absorbed_by_product(const Node& node, Pointwise f, bool per_channel) {
-  if (node.inputs.empty() || node.inputs[0]->type.dtype != DType::kF32) return false;
+  if (node.outputs.empty() || node.outputs[0]->type.dtype != DType::kF32) return false;
   switch (f) {
     case Pointwise::kRelu:
     case Pointwise::kLeakyRelu:

@@ -22,6 +22,7 @@ using RuleTable = std::span<const Rule>;
 struct RuleSet {
   int rank;
   std::vector<Rule> (*make)();
+  bool last = false;  // waits until the other tables have nothing left to do
 };
 std::span<const TableRow<RuleSet>> all_rules_tables();
 #define MICA_RULES(id)                            \

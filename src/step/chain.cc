@@ -72,13 +72,25 @@ Result<std::string_view> kernel_name(BindScope& scope, std::string_view stem, DT
 
 namespace {
 
+// What a chain may begin with, though its other operands may not: bytes, where floats are what it makes.
+bool begins_with(const TensorView& in, const TensorView& out, int slot, ChainOperand& operand) {
+  if ((in.dtype != DType::kU8 && in.dtype != DType::kI8) || out.dtype != DType::kF32)
+    return chain_operand(in, out, slot, operand);
+  TensorView bytes = in;
+  bytes.dtype = DType::kF32;
+  for (int i = 0; i < in.rank; ++i) bytes.strides[static_cast<size_t>(i)] *= element_bytes(DType::kF32);
+  if (!chain_operand(bytes, out, slot, operand)) return false;
+  operand.type = in.dtype == DType::kU8 ? ChainType::kU8 : ChainType::kI8;
+  return true;
+}
+
 // A chain over output 0 that starts with `in`, without links; false when a type is not covered.
 bool begin_chain(const BindScope& scope, const TensorView& in, int slot, ChainArgs& chain) {
   const TensorView& out = scope.output(0).view;
   chain.loops = out.rank;
   for (int i = 0; i < out.rank; ++i) chain.dims[i] = out.dim(i);
   const int out_slot = static_cast<int>(scope.inputs.size());
-  return chain_operand(in, out, slot, chain.in) && chain_operand(out, out, out_slot, chain.out);
+  return begins_with(in, out, slot, chain.in) && chain_operand(out, out, out_slot, chain.out);
 }
 
 // How many of the post-operations from `done` on fit.

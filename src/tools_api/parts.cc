@@ -28,6 +28,7 @@ void add_convolution(const PlanFunction& function, const Stage& stage, Parts& pa
   const int64_t channels = w[0].value(), width = w[w.rank - 1].value();
   if (conv.groups == 1 && w[1].value() <= kMostPlanes)
     parts.insert("planes " + std::to_string(stride == 1 || stride == 2 ? stride : 0));
+  if (stage.op->name == "pixel_conv") parts.insert("planes 0");  // whose pixels' channels are adjacent
   if (conv.groups != channels || w[1].value() != 1 || dilation != 1) return;
   constexpr int64_t kMostLanes = 16;
   parts.insert("depthwise " + std::to_string(width) + "x" + std::to_string(stride) +
@@ -45,7 +46,8 @@ void add_stage(const PlanFunction& function, const Stage& stage, Parts& parts) {
   if (name == "pointwise_chain")
     for (int64_t f : reinterpret_cast<const PointwiseChain*>(stage.attributes.data())->functions)
       add_function(static_cast<Pointwise>(f), parts);
-  if (name == "conv" || name == "conv_integer" || name == "qlinear_conv") add_convolution(function, stage, parts);
+  if (name == "conv" || name == "pixel_conv" || name == "conv_integer" || name == "qlinear_conv")
+    add_convolution(function, stage, parts);
 }
 
 // Averages may start from what convolutions with groups tell while they write.

@@ -22,5 +22,6 @@ std::vector<RuleCase> composite_cases();
 std::vector<RuleCase> block_cases();  // normalisations and shuffles
 std::vector<RuleCase> attention_cases();
 std::vector<RuleCase> weight_cases();
+std::vector<RuleCase> pixel_cases();
 
 }  // namespace mica::support

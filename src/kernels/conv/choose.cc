@@ -110,6 +110,22 @@ void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   c.scratch_floats = up(4 * taps_of(p) * p.in_channels + c.segments * c.segment_k, 16) * 16;
 }
 
+// Rows of floats fill half of the first-level cache, and are enough that those which two bands convert count little.
+void choose_pixels(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  choose_planes(p, limits, c);
+  c.segment_k = (p.out[2] + kMostPlaneRows - 2) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+  const int64_t line = c.segment_k * p.in_channels, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  const int64_t room = limits.l1_bytes / 2 / static_cast<int64_t>(sizeof(float));
+  const int64_t fitting = (room / line - span) / p.stride[1] + 1;
+  c.band_rows = least(most(fitting, up(span, p.stride[1])), p.out[1]);
+  // Offsets as for planes, vectors of scales and shifts, and the rows: no fewer floats than for a smaller picture,
+  // since a session of bounded shapes has room for the largest one.
+  const int64_t whole = ((p.out[1] - 1) * p.stride[1] + span) * line;
+  const int64_t few = ((up(span, p.stride[1]) - 1) * p.stride[1] + span) * line;
+  c.scratch_floats = up(4 * taps_of(p) * p.in_channels + 2 * kMostPixelLanes * p.in_channels, 16) * 16 +
+                     up(least(whole, most(room, few)), 16) * 16;
+}
+
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const int64_t rows = p.images * p.out[0] * p.out[1], panels = panel_count(p.out_channels);
   // A row costs its loads more than its arithmetic: a task is a tenth of what it is in a product.
@@ -179,13 +195,20 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 }  // namespace
 
 bool reads_planes(const ConvProblem& p) {
-  constexpr int64_t kMostSteps = 1024;  // offsets of all steps stay in the first-level cache
   return (p.in_view.channel != 1 || p.in_channels == 1) && p.in_view.pixel == 1 && p.groups == 1 &&
-         p.in_channels <= kMostPlanes && taps_of(p) * p.in_channels <= kMostSteps && !p.residual_in_place &&
-         with_planes(p.stride[2]);
+         p.in_channels <= kMostPlanes && taps_of(p) * p.in_channels <= kMostPlaneSteps && !p.residual_in_place &&
+         p.pixels == PixelType::kFloat && with_planes(p.stride[2]);
+}
+
+bool reads_pixels(const ConvProblem& p) {
+  return kWithPixels && p.pixels != PixelType::kFloat && p.groups == 1 && p.in[0] == 1 && p.out[0] == 1 &&
+         p.kernel[0] == 1 && p.pad[0] == 0 && p.in_channels <= kMostPlanes &&
+         taps_of(p) * p.in_channels <= kMostPlaneSteps && !p.residual_in_place;
 }
 
 bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
+  if (p.pixels != PixelType::kFloat)
+    return (algorithm == ConvAlgorithm::kAuto || algorithm == ConvAlgorithm::kImplicit) && reads_pixels(p);
   switch (algorithm) {
     case ConvAlgorithm::kAuto:
     case ConvAlgorithm::kImplicit: return true;
@@ -228,6 +251,8 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_spread(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, limits, c);
+  } else if (p.pixels != PixelType::kFloat) {
+    choose_pixels(p, limits, c);
   } else if (reads_planes(p)) {
     choose_planes(p, limits, c);
   } else {
@@ -268,10 +293,11 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    "group={} tasks={} scratch={}",
                    name_of(c.algorithm), p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2], p.out_channels,
                    p.kernel[0], p.kernel[1], p.kernel[2], p.groups,
-                   c.planes     ? "planes "
-                   : c.gathered ? "gathered "
-                   : c.by_rows  ? "by-rows "
-                                : "",
+                   p.pixels != PixelType::kFloat ? "pixels "
+                   : c.planes                    ? "planes "
+                   : c.gathered                  ? "gathered "
+                   : c.by_rows                   ? "by-rows "
+                                                 : "",
                    c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
                    c.scratch_floats * static_cast<int64_t>(sizeof(float)));
 }

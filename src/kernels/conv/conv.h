@@ -24,6 +24,10 @@ struct ConvView {
   int64_t image = 0, depth = 0, row = 0, pixel = 0, channel = 1;
 };
 
+// What the input's elements are: floats, or bytes of a picture, each of which becomes byte · scale + shift when it is
+// read; what lies outside of the picture is zero all the same.
+enum class PixelType : uint8_t { kFloat, kU8, kI8 };
+
 // Axes are depth, height, width.
 struct ConvProblem {
   int64_t images = 1, groups = 1, in_channels = 1, out_channels = 1;
@@ -32,13 +36,18 @@ struct ConvProblem {
   int64_t pad[3] = {0, 0, 0};  // before the first pixel; what lies after the last follows from `out`. May be negative
   ConvView in_view, out_view, residual_view;
   bool has_residual = false;
+  PixelType pixels = PixelType::kFloat;
   bool residual_in_place = false;  // the residual is y itself: only kPointwise and kImplicit read it before they write
 };
 
 // Whether kImplicit reads the input as planes: its pixels are adjacent, its channels are not, or there is one.
 bool reads_planes(const ConvProblem& problem);
 inline constexpr int64_t kMostPlanes = 8;
-inline constexpr int kMostPlaneRows = 28;  // pixels of a tile of such an input, on any instruction set
+inline constexpr int64_t kMostPlaneSteps = 1024;  // of k: the offsets of all stay in the first-level cache
+// Whether kImplicit, and it alone, reads the bytes of a picture.
+bool reads_pixels(const ConvProblem& problem);
+inline constexpr int64_t kMostPixelLanes = 16;  // of a vector, on any instruction set
+inline constexpr int kMostPlaneRows = 28;       // pixels of a tile of such an input, on any instruction set
 
 inline constexpr int kMostGroupedTile = 7;  // outputs that kGrouped makes at a time, on any instruction set
 // How often kGrouped keeps an input pixel, with its channels in different orders, on any instruction set.
@@ -74,6 +83,7 @@ inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
 inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes", "1"), has_part("planes", "2")};
+inline constexpr bool kWithPixels = has_part("operator", "pixel_conv");
 constexpr bool with_planes(int64_t stride) { return kWithPlanes[stride == 1 || stride == 2 ? stride : 0]; }
 
 // Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",
@@ -102,7 +112,8 @@ struct ConvChoice {
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
   // each pixel.
   // With `planes`, the input's channels are not adjacent; tile_block then counts output lines, and segment_k is the
-  // width of what lies under a tile.
+  // width of what lies under a tile. For bytes, it is the width of a padded row, and band_rows the output lines whose
+  // input rows are floats at a time.
   // `gathered`: the rows of all pixels have been gathered before (ConvKernels::gather), row_pitch floats apart, by
   // gather_tasks tasks of tile_block pixels; the product is then a plain one.
   bool by_rows = false, planes = false, gathered = false;
@@ -164,6 +175,8 @@ struct ConvArgs {
   ConvProblem problem;
   ConvChoice choice;
   const float* x = nullptr;
+  const uint8_t* pixels = nullptr;  // instead of x, with numbers for each channel
+  float scale[kMostPlanes] = {}, shift[kMostPlanes] = {};
   const float* w = nullptr;  // packed
   float* y = nullptr;
   GemmEpilogue epilogue;  // residual_stride is taken from problem.residual_view

@@ -2,7 +2,7 @@
 
 #include "kernels/conv/grouped.inl"
 #include "kernels/conv/implicit.inl"
-#include "kernels/conv/planes.inl"
+#include "kernels/conv/pixels.inl"
 #include "kernels/conv/spread.inl"
 #include "kernels/conv/winograd.inl"
 #include "kernels/conv/winograd_weights.inl"
@@ -33,7 +33,9 @@ void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, f
 using RunTask = void (*)(const ConvArgs& args, int64_t task, float* scratch);
 
 void run_product_task(const ConvArgs& args, int64_t task, float* scratch) {
-  if ((kWithPlanes[0] || kWithPlanes[1] || kWithPlanes[2]) && args.choice.planes)
+  if (kWithPixels && args.pixels)
+    run_pixel_task(args, task, scratch);
+  else if ((kWithPlanes[0] || kWithPlanes[1] || kWithPlanes[2]) && args.choice.planes)
     run_plane_task(args, task, scratch);
   else
     run_implicit_task(args, tile_task(args, task), scratch);

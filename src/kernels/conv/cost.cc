@@ -194,7 +194,7 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
                               static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);
     else
-      one.cycles = reads_planes(p) ? plane_cycles(p, isa) : implicit_cycles(p, isa, limits);
+      one.cycles = reads_planes(p) || reads_pixels(p) ? plane_cycles(p, isa) : implicit_cycles(p, isa, limits);
     if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p);
   }
   return c;

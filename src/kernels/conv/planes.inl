@@ -95,8 +95,8 @@ MICA_INLINE PlaneScratch plane_scratch(const ConvProblem& p, const ConvChoice& c
     for (int64_t y = 0; y < p.kernel[1]; ++y)
       for (int64_t x = 0; x < p.kernel[2]; ++x)
         for (int64_t channel = 0; channel < p.in_channels; ++channel, ++k) {
-          s.offsets[k] =
-              z * p.dilation[0] * v.depth + y * p.dilation[1] * v.row + x * p.dilation[2] + channel * v.channel;
+          s.offsets[k] = z * p.dilation[0] * v.depth + y * p.dilation[1] * v.row + x * p.dilation[2] * v.pixel +
+                         channel * v.channel;
           s.edge_offsets[k] = ((z * p.kernel[1] + y) * p.in_channels + channel) * s.span + x * p.dilation[2];
         }
   return s;
@@ -136,7 +136,7 @@ MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t
   const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, plane = line / p.out[1];
   const int64_t left = p.out_channels - column;
   PlaneTile t{.depth = depth,
-              .step = p.stride[2],
+              .step = p.stride[2] * p.in_view.pixel,
               .w = args.w + column * depth,
               .panel_stride = depth * kPanel,
               .bias = e.bias ? e.bias + column : nullptr,
@@ -155,7 +155,7 @@ MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t
     t.base = whole ? args.x + at(p.in_view, corner) : s.edge;
     t.offsets = whole ? s.offsets : s.edge_offsets;
     t.out = args.y + at(p.out_view, o) + column;
-    (rows == kRows ? plane_tile_fn<kRows, kPanels> : plane_tile_fn<kHalf, kPanels>)(p.stride[2])(t);
+    (rows == kRows ? plane_tile_fn<kRows, kPanels> : plane_tile_fn<kHalf, kPanels>)(t.step)(t);
     if (later) {
       const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
       kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
@@ -167,18 +167,22 @@ MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t
   }
 }
 
+MICA_INLINE void plane_lines(const ConvArgs& args, const PlaneScratch& s, int64_t begin, int64_t end) {
+  for (int64_t line = begin; line < end; ++line) {
+    int64_t column = 0;
+    if constexpr (kPlanePairs == 2)
+      for (; column + kPanel < args.problem.out_channels; column += 2 * kPanel)
+        plane_line<kPlanePairs>(args, s, line, column);
+    for (; column < args.problem.out_channels; column += kPanel) plane_line<1>(args, s, line, column);
+  }
+}
+
 void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
   const PlaneScratch s = plane_scratch(p, c, scratch);
   const int64_t lines = p.images * p.out[0] * p.out[1], begin = task * c.tile_block;
-  const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
-  for (int64_t line = begin; line < end; ++line) {
-    int64_t column = 0;
-    if constexpr (kPlanePairs == 2)
-      for (; column + kPanel < p.out_channels; column += 2 * kPanel) plane_line<kPlanePairs>(args, s, line, column);
-    for (; column < p.out_channels; column += kPanel) plane_line<1>(args, s, line, column);
-  }
+  plane_lines(args, s, begin, begin + c.tile_block < lines ? begin + c.tile_block : lines);
 }
 
 }  // namespace mica::MICA_ISA

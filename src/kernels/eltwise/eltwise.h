@@ -3,7 +3,7 @@
 // stage are a chain in place.
 //
 // Numbers only: dimensions and strides are those of the common (broadcast) shape, strides in elements, 0 along an axis
-// that an operand lacks. Elements are f32, f16 or bf16; arithmetic is f32.
+// that an operand lacks. Elements are f32, f16 or bf16, those that a chain begins with also bytes; arithmetic is f32.
 #pragma once
 #include <stdint.h>
 
@@ -17,7 +17,7 @@ inline constexpr int kMaxChainLoops = 10;
 inline constexpr int kMaxChainPeriods = 2;   // operands with a period
 inline constexpr int64_t kChainTile = 1024;  // floats: with an operand beside it a quarter of a first-level cache
 
-enum class ChainType : uint8_t { kF32, kF16, kBf16 };
+enum class ChainType : uint8_t { kF32, kF16, kBf16, kU8, kI8 };
 
 struct ChainOperand {
   int16_t slot = 0;  // index into the kernel's operands

@@ -72,17 +72,36 @@ struct Cursor {
 };
 
 const void* offset_of(const void* data, ChainType type, int64_t elements) {
-  const int64_t bytes = type == ChainType::kF32 ? 4 : 2;
+  const int64_t bytes = type == ChainType::kF32 ? 4 : type < ChainType::kU8 ? 2 : 1;
   return static_cast<const char*>(data) + elements * bytes;
+}
+
+// n elements side by side as floats.
+void widen(const void* from, ChainType type, int64_t n, float* tile) {
+  const auto* code = static_cast<const uint16_t*>(from);
+  const auto* bytes = static_cast<const uint8_t*>(from);
+  for (int64_t k = 0; k < n; k += kLanes) {
+    const int left = static_cast<int>(least(kLanes, n - k));
+    F32 v;
+    switch (type) {
+      case ChainType::kF16: v = load_f16_partial(code + k, left); break;
+      case ChainType::kBf16: v = load_bf16_partial(code + k, left); break;
+      case ChainType::kU8: v = to_f32(left == kLanes ? load_u8(bytes + k) : load_u8_partial(bytes + k, left)); break;
+      default: {
+        const auto* codes = static_cast<const int8_t*>(from) + k;
+        v = to_f32(left == kLanes ? load_i8(codes) : load_i8_partial(codes, left));
+      }
+    }
+    store_partial(tile + k, v, left);
+  }
 }
 
 float number_at(const Cursor& c, int64_t i) {
   const void* p = offset_of(c.data, c.type, i * c.stride);
   if (c.type == ChainType::kF32) return *static_cast<const float*>(p);
-  float lane[kLanes];
-  const auto* code = static_cast<const uint16_t*>(p);
-  store(lane, c.type == ChainType::kF16 ? load_f16_partial(code, 1) : load_bf16_partial(code, 1));
-  return lane[0];
+  float number;
+  widen(p, c.type, 1, &number);
+  return number;
 }
 
 // n elements from the i-th on as floats: in place where they are, else in `tile`.
@@ -98,12 +117,7 @@ const float* gathered(const Cursor& c, int64_t i, int64_t n, float* tile) {
     for (int64_t k = 0; k < n; ++k) tile[k] = number_at(c, i + k);
     return tile;
   }
-  const auto* code = static_cast<const uint16_t*>(p);
-  for (int64_t k = 0; k < n; k += kLanes) {
-    const int left = static_cast<int>(least(kLanes, n - k));
-    const F32 v = c.type == ChainType::kF16 ? load_f16_partial(code + k, left) : load_bf16_partial(code + k, left);
-    store_partial(tile + k, v, left);
-  }
+  widen(p, c.type, n, tile);
   return tile;
 }
 

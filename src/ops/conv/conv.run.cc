@@ -1,79 +1,9 @@
-#include "kernels/conv/winograd.h"
+#include "ops/conv/conv_bind.h"
 #include "ops/conv/conv_problem.h"
-#include "ops/conv/conv_step.h"
 #include "step/gemm_epilogue.h"
 
 namespace mica {
 namespace {
-
-struct Packing {
-  ConvProblem problem;
-  ConvAlgorithm algorithm;
-  int from = 0, to = 0;  // operands
-  WinogradWeightsFn winograd = nullptr;
-};
-
-void pack_constant(const TensorView& plain, void* to, const void* context) {
-  const Packing& p = *static_cast<const Packing*>(context);
-  pack_conv(p.problem, p.algorithm, plain.as<const float>(), static_cast<float*>(to), p.winograd);
-}
-
-void transform(const void* panels, void* to, const void* context, int64_t first, int64_t last) {
-  const Packing& p = *static_cast<const Packing*>(context);
-  transform_panels(p.problem, p.algorithm, p.winograd, static_cast<const float*>(panels), static_cast<float*>(to),
-                   first, last);
-}
-
-void pack_at_run(const void* arguments, void* const* operands, const TaskRange&) {
-  const Packing& p = *static_cast<const Packing*>(arguments);
-  pack_conv(p.problem, p.algorithm, static_cast<const float*>(operands[p.from]), static_cast<float*>(operands[p.to]),
-            p.winograd);
-}
-
-// Packed weights: made ahead when they are constant, else by a step of each run.
-Status pack_weights(BindScope& scope, conv::ConvStep& step) {
-  const ConvProblem& p = step.args.problem;
-  const ConvAlgorithm algorithm = step.args.choice.algorithm;
-  const auto bytes = static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float);
-  MICA_TRY(Packing * packing, scope.arguments<Packing>());
-  *packing = {p, algorithm, 1, 0, step.kernels->winograd_weights};
-  if (scope.input(1).constant) {
-    PackRequest request{conv::pack_key(p, algorithm), bytes, pack_constant, packing};
-    if (is_winograd(algorithm)) {
-      request.from = conv::pack_key(p, ConvAlgorithm::kImplicit);
-      request.pack_parts = transform;
-      request.parts = winograd_panels(p);
-    }
-    MICA_TRY(const void* packed, scope.packed(1, request));
-    step.args.w = static_cast<const float*>(packed);
-    return {};
-  }
-  MICA_TRY(packing->to, scope.temporary(bytes));
-  step.operands.w = packing->to;
-  return scope.add(
-      {.kernel = pack_at_run, .arguments = packing, .work = static_cast<double>(bytes), .name = "conv_pack_f32"});
-}
-
-bool has_bias(const BindScope& scope) { return own_inputs(scope) > 2 && scope.has(2); }
-
-// The post-ops; a residual is taken when it lies as the kernel reads it.
-Status take_epilogue(BindScope& scope, conv::ConvStep& step, bool direct_output) {
-  GemmEpilogueOptions options{.column_axis = 1, .has_bias = has_bias(scope), .residual = direct_output};
-  GemmEpilogueMap map = map_epilogue(scope, options);
-  ImageView residual;
-  if (map.residual >= 0 && !(image_view(scope.input(map.residual).view, residual) && residual.channels_last())) {
-    options.residual = false;
-    map = map_epilogue(scope, options);
-  }
-  step.args.epilogue = map.form;
-  step.operands.bias = has_bias(scope) ? 2 : map.bias;
-  step.operands.residual = map.residual;
-  step.args.problem.has_residual = map.residual >= 0;
-  step.args.problem.residual_in_place = map.residual >= 0 && map.residual == scope.shared_residual;
-  if (map.residual >= 0) step.args.problem.residual_view = conv::view_of(residual);
-  scope.epilogue_done = map.done;
-  return {};
-}
 
 // What was measured for the problem; kAuto when nothing was, or nothing that is known.
 ConvAlgorithm tuned_algorithm(const BindScope& scope, const ConvProblem& p) {
@@ -89,10 +19,6 @@ ConvAlgorithm algorithm_of(const BindScope& scope, const ConvProblem& p) {
                           .tuned = tuned_algorithm(scope, p)};
   if (scope.exact) return choose_conv_algorithm(p, Isa::kAvx512, {}, policy);
   return choose_conv_algorithm(p, scope.machine->isa, limits_of(*scope.machine), policy);
-}
-
-bool is_vector(const TensorView& v) {
-  return v.rank == 1 && (v.dim(0) <= 1 || v.stride(0) == static_cast<int64_t>(sizeof(float)));
 }
 
 // How the kernels would see the input as it lies: planes where they can read these, else dense.
@@ -129,8 +55,7 @@ bool rows(const BindScope& scope, RowWindow& window) {
   if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant) return false;
   const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
   if (!sizes.ok() || !makes_rows(whole_algorithm(scope, *sizes))) return false;
-  const Window& all = sizes->window;
-  window = {.extent = (all.kernel[0] - 1) * all.dilation[0] + 1, .stride = all.stride[0], .pad = all.pad_begin[0]};
+  window = conv::row_window(sizes->window);
   return true;
 }
 
@@ -149,16 +74,6 @@ bool takes_residual(const BindScope& scope) {
   if (!conv_fits(p, algorithm)) return false;
   const ConvChoice shared = choose_conv(p, algorithm, isa, limits);
   return shared.gemm.k_block == apart.gemm.k_block && shared.block_segments == apart.block_segments;
-}
-
-// The rows of one image that the scope's views have, of the problem for all.
-void cut_band(const BindScope& scope, ConvProblem& p) {
-  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
-  const int axis = 5 - x.rank;
-  p.images = x.dim(0);
-  p.in[axis] = x.dim(2);
-  p.out[axis] = out.dim(2);
-  p.pad[axis] = scope.band->pad;
 }
 
 // Chooses the algorithm, and has the input turned where that wants it; kAuto when its strides allow neither.
@@ -196,38 +111,22 @@ Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& st
 }
 
 Result<bool> bind(BindScope& scope) {
-  const BoundOperand &x = scope.input(0), &w = scope.input(1);
-  if (x.view.dtype != DType::kF32 || !w.view.contiguous() || (has_bias(scope) && !is_vector(scope.input(2).view)))
-    return false;
-  MICA_TRY(const conv::Sizes sizes, conv::sizes_of(scope.attributes<Conv>(), scope.whole_input(), w.view));
-  MICA_TRY(conv::ConvStep * step, scope.arguments<conv::ConvStep>());
+  if (scope.input(0).view.dtype != DType::kF32) return false;
+  MICA_TRY(const conv::BegunStep begun, conv::begin_step(scope, scope.attributes<Conv>()));
+  conv::ConvStep* step = begun.step;
+  if (!step) return false;
   ConvProblem& p = step->args.problem;
-  ImageView in, out;
-  if (!conv::kernel_problem(sizes, p) || !image_view(x.view, in) || !image_view(scope.output(0).view, out))
-    return false;
-  if (scope.band) cut_band(scope, p);
-  if (x.view.empty() || w.view.empty() || scope.output(0).view.empty()) return false;
-  const int y = static_cast<int>(scope.inputs.size());
-  MICA_TRY(const ImageOperand to, write_channels_last(scope, y, scope.output(0).view));
-  if (to.operand < 0) return false;
-  p.out_view = conv::view_of(to.view);
-  step->operands.y = to.operand;
-  MICA_TRY_STATUS(take_epilogue(scope, *step, to.operand == y));
-  step->isa = scope.machine->isa;
-  step->limits = limits_of(*scope.machine);
-  step->force = conv_force(scope.machine->force.view());
-  MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, sizes, *step));
+  MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, begun.sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
   step->tuned = !step->force.set && tuned_algorithm(scope, p) == algorithm;
-  step->kernels = &conv_kernels(step->isa);
   MICA_TRY_STATUS(take_choice(scope, algorithm, *step));
   if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
     step->operands.row_means = scope.row_means;
     scope.row_means_done = true;
   }
-  MICA_TRY_STATUS(pack_weights(scope, *step));
+  MICA_TRY_STATUS(conv::pack_weights(scope, *step));
   MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(algorithm, scope.row_means_done)));
-  MICA_TRY_STATUS(finish_channels_last(scope, y, scope.output(0).view, to));
+  MICA_TRY_STATUS(finish_channels_last(scope, begun.y, scope.output(0).view, begun.to));
   scope.shared_residual_done = p.residual_in_place;
   return true;
 }

@@ -126,6 +126,14 @@ TEST(PointwiseChain, SeveralFunctions) {
                         uniform(dims, -1, 1, 3, dtype), uniform({}, 1, 2, 4, dtype)},
              .scale = 2,
              .expect_kernel = "pointwise_chain"});
+  for (DType dtype : {DType::kU8, DType::kI8})
+    for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{{2, 3, 5, 7}, {1, 40, 33, 3}, {1, 1, 1, 1}})
+      check({.op = "pointwise_chain",
+             .attributes = attributes,
+             .inputs = {uniform(dims, dtype == DType::kU8 ? 0 : -128, 127, 1, dtype),
+                        uniform({dims[1], 1, 1}, -1, 1, 2), uniform(dims, -1, 1, 3), uniform({}, 1, 2, 4)},
+             .scale = 128,
+             .expect_kernel = "pointwise_chain"});
   check_error({.op = "pointwise_chain",
                .attributes = {{"functions", std::vector<int64_t>{code(Pointwise::kAdd)}}},
                .inputs = {uniform({3})}},

@@ -22,9 +22,20 @@ Status check_links(const PointwiseChain& chain, size_t inputs) {
 }
 
 Status infer(InferScope& scope) {
-  MICA_TRY_STATUS(require_float(scope, 0));
+  MICA_TRY_STATUS(require_tensor(scope, 0));
+  const bool bytes = scope.dtype(0) == DType::kU8 || scope.dtype(0) == DType::kI8;
+  if (!bytes) MICA_TRY_STATUS(require_float(scope, 0));
   MICA_TRY_STATUS(check_links(scope.attributes<PointwiseChain>(), scope.inputs.size()));
-  return infer_pointwise(scope);
+  if (!bytes) return infer_pointwise(scope);
+  Shape shape = scope.shape(0);
+  for (int i = 1; i < static_cast<int>(scope.inputs.size()); ++i) {
+    if (!scope.has(i)) continue;
+    MICA_TRY_STATUS(require_tensor(scope, i));
+    MICA_CHECK(scope.dtype(i) == DType::kF32, kBadType, "input {} must be f32, not {}", i, name_of(scope.dtype(i)));
+    MICA_TRY(shape, broadcast(shape, scope.shape(i), scope.dims()));
+  }
+  scope.out(0, DType::kF32, shape);
+  return {};
 }
 
 Status reference(RunScope& scope) {

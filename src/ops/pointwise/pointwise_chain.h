@@ -6,7 +6,8 @@ namespace mica {
 inline constexpr size_t kMaxChainLinks = 16;
 
 // value = input 0; then for each link: value = function(value), or of value and input `operands[i]`, in the other order
-// when `swapped[i]`. Functions are numbered as Pointwise is.
+// when `swapped[i]`. Functions are numbered as Pointwise is. Bytes as input 0 count as the numbers that they are, of
+// the result's type f32.
 struct PointwiseChain {
   Ints functions, operands, swapped;
   Floats a, b;

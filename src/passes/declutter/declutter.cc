@@ -15,13 +15,15 @@ struct Table {
   std::string_view name;
   std::vector<Rule> rules;
   int rank;
+  bool last;
 };
 
 // Made once: for a small model making them costs more than applying them.
 std::span<const Table> all_tables() {
   static const std::vector<Table> tables = [] {
     std::vector<Table> made;
-    for (const auto& row : all_rules_tables()) made.push_back({row.name, row.definition->make(), row.definition->rank});
+    for (const auto& row : all_rules_tables())
+      made.push_back({row.name, row.definition->make(), row.definition->rank, row.definition->last});
     std::ranges::stable_sort(made, {}, &Table::rank);
     return made;
   }();
@@ -68,8 +70,8 @@ void check(const Graph& graph, std::string_view after, const DeclutterOptions& o
   if (options.verify) ok_or_throw(verify(graph, after));
 }
 
-// One round of everything; the number of changes.
-int64_t round(Graph& graph, const DeclutterOptions& options, Counter& counter) {
+// One round of everything, or of everything but the last tables; the number of changes.
+int64_t round(Graph& graph, const DeclutterOptions& options, Counter& counter, bool last) {
   int64_t changes = 0;
   const auto passes = simplify_passes();
   for (size_t i = 0; i < passes.size(); ++i) {
@@ -81,6 +83,7 @@ int64_t round(Graph& graph, const DeclutterOptions& options, Counter& counter) {
   }
   const auto tables = all_tables();
   for (size_t i = 0; i < tables.size(); ++i) {
+    if (tables[i].last && !last) continue;
     const int64_t fired = counter.add_table(i, apply_rules(graph, tables[i].rules, options));
     changes += fired;
     if (fired) {
@@ -93,8 +96,9 @@ int64_t round(Graph& graph, const DeclutterOptions& options, Counter& counter) {
 }
 
 void declutter_graph(Graph& graph, const DeclutterOptions& options, Counter& counter) {
-  for (int i = 0; i < kMaxRounds && round(graph, options, counter) > 0; ++i) {
-  }
+  for (bool last : {false, true})
+    for (int i = 0; i < kMaxRounds && round(graph, options, counter, last) > 0; ++i) {
+    }
   for (const auto& node : graph.nodes)
     for (const auto& region : node->regions) declutter_graph(*region, options, counter);
 }

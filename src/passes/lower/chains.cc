@@ -8,6 +8,7 @@
 
 namespace mica {
 
+MICA_DECLARE_OP(cast);
 MICA_DECLARE_OP(pointwise_chain);
 
 namespace {
@@ -76,15 +77,26 @@ class ChainFuser {
     return true;
   }
 
+  // The cast of bytes that makes a chain's first value, where the chain alone reads that: it may begin with the bytes.
+  Node* cast_of(const Value* source) const {
+    Node* cast = source->producer;
+    if (!cast || cast->op != &op_cast || source->type.dtype != DType::kF32 || taken_.contains(cast)) return nullptr;
+    const Value* bytes = cast->inputs[0];
+    if (readers_.count(source) != 1 || readers_.kept(source) || !bytes->type.is_tensor()) return nullptr;
+    return bytes->type.dtype == DType::kU8 || bytes->type.dtype == DType::kI8 ? cast : nullptr;
+  }
+
   // The chain that begins with `node`: every link keeps the type of the first result.
   Chain grow(Node& node) const {
     Chain chain;
     size_t source = 0;
     while (source < node.inputs.size() && !(node.inputs[source]->type == node.outputs[0]->type)) ++source;
     if (source == node.inputs.size()) return chain;  // both operands broadcast
-    chain.inputs.push_back(node.inputs[source]);
+    Node* cast = cast_of(node.inputs[source]);
+    if (cast) chain.nodes.push_back(cast);
+    chain.inputs.push_back(cast ? cast->inputs[0] : node.inputs[source]);
     add_link(chain, node, node.inputs[source]);
-    for (Value* result = node.outputs[0]; chain.nodes.size() < kMaxChainLinks;
+    for (Value* result = node.outputs[0]; chain.links.functions.size() < kMaxChainLinks;
          result = chain.nodes.back()->outputs[0]) {
       if (readers_.count(result) != 1 || readers_.kept(result) || readers_.nodes(result).size() != 1) break;
       Node* next = readers_.nodes(result)[0];
