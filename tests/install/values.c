@@ -1,5 +1,6 @@
 /* values MODEL FILE: runs a model on made-up inputs and writes its tensors of numbers as f32 (integers as they are,
-   converted). Floats are spread over [0, 1) and integers are 0, 1 or 2, the same each time; open dimensions are 1.
+   converted). Floats are spread over [0, 1), bytes over all their
+   values, and other integers are 0, 1 or 2, the same each time; open dimensions are 1.
    Includes mica.h only. */
 #include <mica/mica.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@ static void fill(mica_tensor* tensor, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     state = state * 1664525u + 1013904223u;
     if (tensor->dtype == MICA_F32) ((float*)tensor->data)[i] = (float)(state >> 8) / 16777216.0f;
+    if (tensor->dtype == MICA_U8) ((uint8_t*)tensor->data)[i] = (uint8_t)(state >> 24);
     if (tensor->dtype == MICA_I64) ((int64_t*)tensor->data)[i] = (int64_t)(state >> 8) % 3;
     if (tensor->dtype == MICA_I32) ((int32_t*)tensor->data)[i] = (int32_t)((state >> 8) % 3);
   }
