@@ -5,7 +5,7 @@
 #   function clip                  an element-wise function that stages of the plan apply to their results
 #   depthwise 3x1                  depthwise convolutions of this kernel width and stride, with code of their own;
 #                                  `depthwise 3x1 rest`: whose channels do not fill vectors. All others run too
-#   planes 2                       convolutions of this stride along rows (0: beyond 2) that may read planes of a picture;
+#   planes 2                       convolutions of this stride along rows (0: beyond 2) that may read planes;
 #                                  `planes 0` also serves bytes whose channels are side by side
 #   bytes 4                        sizes of elements that have code of their own for transposition
 #   custom operators               operators of the caller's

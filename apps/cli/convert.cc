@@ -238,9 +238,9 @@ void print_table(const ConvertFlags& flags, const Facts& f) {
   fmt::print("{}", table.text(flags.format));
 }
 
-int run(const ConvertFlags& flags) {
+int run(ConvertFlags flags) {
+  if (flags.input.recipe.any()) flags.model.preprocess = make_recipe("", flags.input.recipe).json().dump();
   tools::ConvertOptions options = flags.model.convert_options();
-  if (flags.input.recipe.any()) options.preprocess = make_recipe("", flags.input.recipe).json().dump();
   options.labels = make_labels("", flags.input.recipe);
   options.half_weights = flags.half();
   Facts facts;
@@ -270,6 +270,9 @@ std::function<int()> add_convert(CLI::App& app) {
          "--weights", flags->weights,
          "f32, or f16: weights rounded to half precision and a file of half the size; computing stays in single")
       ->check(CLI::IsMember({"f32", "f16"}));
+  app.add_flag(
+      "--pixels", flags->model.pixels,
+      "the picture's input takes bytes, channels last; mean, scale and layout of its recipe become the model's");
   app.add_flag("--check,!--no-check", flags->check, "run the file and the source on the reference, and compare");
   app.add_flag("--trim", flags->trim, "write OUT.trim too: what a runtime for this model alone needs (MICA_TRIM)");
   app.add_option("--check-seconds", flags->check_seconds,

@@ -212,6 +212,8 @@ tools::ConvertOptions ModelFlags::convert_options() const {
   options.outputs = outputs;
   options.rules_off = rules_off;
   options.strict = strict;
+  options.preprocess = preprocess;
+  options.pixels = pixels;
   options.onnx_release = onnx_release;
   options.fuse = !unfused;
   options.pack = !reference;  // plain loops read plain weights, which may stay where they lie

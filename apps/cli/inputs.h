@@ -12,8 +12,9 @@ struct ModelFlags {
   int threads = 0;
   std::vector<std::string> shapes, bounds, states, outputs, rules_off, operators;
   std::string row_chains = "auto", memory = "full";
-  std::string tuning;  // a file of measured choices, "none", or "": MODEL.tune if it is there
-  bool strict = false, exact = false, reference = false, unfused = false;
+  std::string preprocess;  // a recipe instead of the model's own
+  std::string tuning;      // a file of measured choices, "none", or "": MODEL.tune if it is there
+  bool strict = false, exact = false, reference = false, unfused = false, pixels = false;
 
   void add(CLI::App& app, bool with_running = true);
   tools::ConvertOptions convert_options() const;

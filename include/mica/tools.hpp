@@ -21,12 +21,13 @@ struct ConvertOptions {
   std::vector<std::string> keep;                       // values that must exist at run time
   std::vector<std::string> rules_off;                  // rewriting rules that must not fire
   std::string preprocess;                              // JSON (docs/preprocessing.md); empty: the model's own
-  std::vector<std::string> labels;                     // names of classes; empty: the model's own
-  bool fuse = true;                                    // activations and residuals into the stages before them
-  bool pack = true;                                    // weights in the form that kernels read
-  bool half_weights = false;                           // of a file that is written: half the size, rounded
-  bool strict = false;                                 // declarations that contradict what was inferred are errors
-  std::string onnx_release;  // as "1.21": its definitions, where a later release corrected them
+  bool pixels = false;  // the picture's input takes bytes (u8, channels last); mean, scale and layout are the model's
+  std::vector<std::string> labels;  // names of classes; empty: the model's own
+  bool fuse = true;                 // activations and residuals into the stages before them
+  bool pack = true;                 // weights in the form that kernels read
+  bool half_weights = false;        // of a file that is written: half the size, rounded
+  bool strict = false;              // declarations that contradict what was inferred are errors
+  std::string onnx_release;         // as "1.21": its definitions, where a later release corrected them
 };
 
 struct ConvertReport {

@@ -26,6 +26,7 @@ class ConvertKeywords(TypedDict, total=False):
     keep: values that must exist at run time.
     rules_off: rewriting rules that must not fire.
     preprocess: JSON (docs/preprocessing.md). labels: names of classes.
+    pixels: the picture's input takes bytes (u8, channels last); mean, scale and layout are done in the model.
     fuse: activations and residuals into the stages before them.
     strict: declarations that contradict what was inferred are errors.
     onnx_release: as "1.21": the release of ONNX whose definitions are meant, where a later one corrected them within an
@@ -40,6 +41,7 @@ class ConvertKeywords(TypedDict, total=False):
     keep: Iterable[str]
     rules_off: Iterable[str]
     preprocess: str
+    pixels: bool
     labels: Iterable[str]
     fuse: bool
     strict: bool

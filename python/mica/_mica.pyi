@@ -18,6 +18,7 @@ class ConvertOptions:
     keep: list[str]
     rules_off: list[str]
     preprocess: str
+    pixels: bool
     labels: list[str]
     fuse: bool
     strict: bool

@@ -116,6 +116,7 @@ void add_models(nb::module_& module) {
       .def_rw("keep", &tools::ConvertOptions::keep)
       .def_rw("rules_off", &tools::ConvertOptions::rules_off)
       .def_rw("preprocess", &tools::ConvertOptions::preprocess)
+      .def_rw("pixels", &tools::ConvertOptions::pixels)
       .def_rw("labels", &tools::ConvertOptions::labels)
       .def_rw("fuse", &tools::ConvertOptions::fuse)
       .def_rw("half_weights", &tools::ConvertOptions::half_weights)

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "convert/pixels.h"
 #include "import/import.h"
 #include "passes/widen.h"
 
@@ -46,6 +47,7 @@ Result<Lowered> without_exceptions(const Do& run) {
 
 Lowered compile_graph(Graph& graph, const ConvertOptions& options, ConvertReport& report) {
   add_metadata(graph, options);
+  if (options.pixels) take_pixels(graph);
   report.nodes_imported = count_nodes(graph);
   if (report.watch) report.watch("import", graph);
   if (options.widen_half) widen_half(graph);

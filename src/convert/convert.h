@@ -14,6 +14,7 @@ struct ConvertOptions {
   LowerOptions lower;
   bool widen_half = true;           // compute half-precision networks in single precision
   std::string preprocess;           // JSON text (docs/preprocessing.md); replaces the model's own
+  bool pixels = false;              // take_pixels (convert/pixels.h)
   std::vector<std::string> labels;  // class names; replace the model's own
   std::vector<std::string> keep;    // values that must exist at run time
 };

@@ -74,7 +74,7 @@ namespace {
 
 // What a chain may begin with, though its other operands may not: bytes, where floats are what it makes.
 bool begins_with(const TensorView& in, const TensorView& out, int slot, ChainOperand& operand) {
-  if ((in.dtype != DType::kU8 && in.dtype != DType::kI8) || out.dtype != DType::kF32)
+  if (!kWithByteChains || (in.dtype != DType::kU8 && in.dtype != DType::kI8) || out.dtype != DType::kF32)
     return chain_operand(in, out, slot, operand);
   TensorView bytes = in;
   bytes.dtype = DType::kF32;

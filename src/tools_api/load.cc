@@ -26,9 +26,10 @@ Result<Lowered> compile(mica_context* context, const Source& source, const Conve
 bool same(const ConvertOptions& options, const ConvertOptions& others) {
   return options.shapes == others.shapes && options.bounds == others.bounds && options.states == others.states &&
          options.outputs == others.outputs && options.keep == others.keep && options.rules_off == others.rules_off &&
-         options.preprocess == others.preprocess && options.labels == others.labels &&
-         options.strict == others.strict && options.onnx_release == others.onnx_release &&
-         options.fuse == others.fuse && options.half_weights == others.half_weights;
+         options.preprocess == others.preprocess && options.pixels == others.pixels &&
+         options.labels == others.labels && options.strict == others.strict &&
+         options.onnx_release == others.onnx_release && options.fuse == others.fuse &&
+         options.half_weights == others.half_weights;
 }
 
 Status check_none(const ConvertOptions& options, const std::string& name) {

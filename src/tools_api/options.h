@@ -17,6 +17,7 @@ inline mica::ConvertOptions internal_options(const ConvertOptions& options) {
   made.lower.fuse = options.fuse;
   made.lower.pack = options.pack;
   made.preprocess = options.preprocess;
+  made.pixels = options.pixels;
   made.labels = options.labels;
   made.keep = options.keep;
   return made;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "types/pointwise.h"
 
 namespace mica {
@@ -17,6 +18,7 @@ inline constexpr int kMaxChainLoops = 10;
 inline constexpr int kMaxChainPeriods = 2;   // operands with a period
 inline constexpr int64_t kChainTile = 1024;  // floats: with an operand beside it a quarter of a first-level cache
 
+inline constexpr bool kWithByteChains = has_part("bytes", "1");
 enum class ChainType : uint8_t { kF32, kF16, kBf16, kU8, kI8 };
 
 struct ChainOperand {

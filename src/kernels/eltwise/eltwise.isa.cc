@@ -72,8 +72,15 @@ struct Cursor {
 };
 
 const void* offset_of(const void* data, ChainType type, int64_t elements) {
-  const int64_t bytes = type == ChainType::kF32 ? 4 : type < ChainType::kU8 ? 2 : 1;
+  const int64_t bytes = type == ChainType::kF32 ? 4 : !kWithByteChains || type < ChainType::kU8 ? 2 : 1;
   return static_cast<const char*>(data) + elements * bytes;
+}
+
+// kLanes or fewer bytes as floats.
+MICA_INLINE F32 load_bytes(const uint8_t* p, ChainType type, int n) {
+  const auto* codes = reinterpret_cast<const int8_t*>(p);
+  if (type == ChainType::kU8) return to_f32(n == kLanes ? load_u8(p) : load_u8_partial(p, n));
+  return to_f32(n == kLanes ? load_i8(codes) : load_i8_partial(codes, n));
 }
 
 // n elements side by side as floats.
@@ -82,17 +89,12 @@ void widen(const void* from, ChainType type, int64_t n, float* tile) {
   const auto* bytes = static_cast<const uint8_t*>(from);
   for (int64_t k = 0; k < n; k += kLanes) {
     const int left = static_cast<int>(least(kLanes, n - k));
-    F32 v;
-    switch (type) {
-      case ChainType::kF16: v = load_f16_partial(code + k, left); break;
-      case ChainType::kBf16: v = load_bf16_partial(code + k, left); break;
-      case ChainType::kU8: v = to_f32(left == kLanes ? load_u8(bytes + k) : load_u8_partial(bytes + k, left)); break;
-      default: {
-        const auto* codes = static_cast<const int8_t*>(from) + k;
-        v = to_f32(left == kLanes ? load_i8(codes) : load_i8_partial(codes, left));
-      }
-    }
-    store_partial(tile + k, v, left);
+    if (kWithByteChains && type >= ChainType::kU8)
+      store_partial(tile + k, load_bytes(bytes + k, type, left), left);
+    else
+      store_partial(tile + k,
+                    type == ChainType::kF16 ? load_f16_partial(code + k, left) : load_bf16_partial(code + k, left),
+                    left);
   }
 }
 

@@ -29,6 +29,11 @@ std::vector<RuleCase> pixel_cases() {
       {"pixels-into-conv", image + tall + half,
        turned + "%a = cast(%t) to=f32\n%b = div(%a, %h)\n%c = sub(%m, %b)\n%f = add(%h, %c)\n" + conv,
        turned + pixels("%t, %w", "scale=[-0.5,-0.5,-0.5], shift=[3,4,6]\n")},
+      {"pixels-into-conv",
+       "input %x: u8[N,4,5,1] \"x\"\nconstant %w: f32[8,1,1,1] = {1, 2, 3, -1, -2, 0, 3, 1}\n" + half +
+           "constant %i: i64[4] = {-1, 1, 4, 5}\n",
+       "%a = cast(%x) to=f32\n%b = mul(%a, %h)\n%f = reshape(%b, %i)\n" + conv,
+       turned + pixels("%t, %w", "scale=[2], shift=[0]\n")},
       {"pixels-into-conv", planes + tall,
        "%a = cast(%x) to=f32\n%b = neg(%a)\n%c = affine(%b) alpha=2, beta=1\n%f = add(%c, %m)\n" + conv,
        pixels("%x, %w", "scale=[-2,-2,-2], shift=[2,3,5]\n")},

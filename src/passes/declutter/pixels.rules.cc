@@ -15,6 +15,7 @@ MICA_DECLARE_OP(cast);
 MICA_DECLARE_OP(conv);
 MICA_DECLARE_OP(gather);
 MICA_DECLARE_OP(pixel_conv);
+MICA_DECLARE_OP(reshape);
 MICA_DECLARE_OP(slice);
 MICA_DECLARE_OP(transpose);
 
@@ -79,7 +80,7 @@ class PixelSource {
 
  private:
   static bool is_move(const Node& node) {
-    return node.op == &op_transpose || node.op == &op_gather || node.op == &op_slice;
+    return node.op == &op_transpose || node.op == &op_reshape || node.op == &op_gather || node.op == &op_slice;
   }
   int channel_axis() const { return static_cast<int>(axes_[1]); }
 
@@ -96,6 +97,7 @@ class PixelSource {
       for (int64_t& axis : axes_) axis = order[static_cast<size_t>(axis)];
       return pass_to(node, node.inputs[0]);
     }
+    if (node.op == &op_reshape) return pass_reshape(node);
     if (node.op == &op_gather) return pass_gather(node);
     if (node.op == &op_slice) return pass_slice(node);
     return pass_arithmetic(node);
@@ -150,6 +152,25 @@ class PixelSource {
     return true;
   }
 
+  // Of one channel: its axis goes to another place, which is no transposition then.
+  bool pass_reshape(const Node& node) {
+    const Shape &to = at_->type.shape, &from = node.inputs[0]->type.shape;
+    if (count_ != 1 || from.rank != to.rank) return false;
+    for (int channel = 0; channel < from.rank; ++channel) {
+      std::vector<int64_t> moved(axes_.size());  // the operand's axis by the result's
+      bool same = from[channel].is(1);
+      for (int i = 0, k = 0; i < to.rank; ++i) {
+        if (i != channel_axis() && k == channel) ++k;
+        const int axis = i == channel_axis() ? channel : k++;
+        same = same && to[i] == from[axis];
+        moved[static_cast<size_t>(i)] = axis;
+      }
+      if (!same) continue;
+      for (int64_t& axis : axes_) axis = moved[static_cast<size_t>(axis)];
+      return pass_to(node, node.inputs[0]);
+    }
+    return false;
+  }
   bool pass_gather(const Node& node) {
     const int64_t axis = node.attributes<IndexAxis>().axis, rank = static_cast<int64_t>(axes_.size());
     const auto indices = contents::integers(node.inputs[1]);
