@@ -197,17 +197,16 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 bool reads_planes(const ConvProblem& p) {
   return (p.in_view.channel != 1 || p.in_channels == 1) && p.in_view.pixel == 1 && p.groups == 1 &&
          p.in_channels <= kMostPlanes && taps_of(p) * p.in_channels <= kMostPlaneSteps && !p.residual_in_place &&
-         p.pixels == PixelType::kFloat && with_planes(p.stride[2]);
+         !has_pixels(p) && with_planes(p.stride[2]);
 }
 
 bool reads_pixels(const ConvProblem& p) {
-  return kWithPixels && p.pixels != PixelType::kFloat && p.groups == 1 && p.in[0] == 1 && p.out[0] == 1 &&
-         p.kernel[0] == 1 && p.pad[0] == 0 && p.in_channels <= kMostPlanes &&
-         taps_of(p) * p.in_channels <= kMostPlaneSteps && !p.residual_in_place;
+  return has_pixels(p) && p.groups == 1 && p.in[0] == 1 && p.out[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0 &&
+         p.in_channels <= kMostPlanes && taps_of(p) * p.in_channels <= kMostPlaneSteps && !p.residual_in_place;
 }
 
 bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
-  if (p.pixels != PixelType::kFloat)
+  if (has_pixels(p))
     return (algorithm == ConvAlgorithm::kAuto || algorithm == ConvAlgorithm::kImplicit) && reads_pixels(p);
   switch (algorithm) {
     case ConvAlgorithm::kAuto:
@@ -251,7 +250,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_spread(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, limits, c);
-  } else if (p.pixels != PixelType::kFloat) {
+  } else if (has_pixels(p)) {
     choose_pixels(p, limits, c);
   } else if (reads_planes(p)) {
     choose_planes(p, limits, c);
@@ -293,11 +292,11 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    "group={} tasks={} scratch={}",
                    name_of(c.algorithm), p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2], p.out_channels,
                    p.kernel[0], p.kernel[1], p.kernel[2], p.groups,
-                   p.pixels != PixelType::kFloat ? "pixels "
-                   : c.planes                    ? "planes "
-                   : c.gathered                  ? "gathered "
-                   : c.by_rows                   ? "by-rows "
-                                                 : "",
+                   has_pixels(p) ? "pixels "
+                   : c.planes    ? "planes "
+                   : c.gathered  ? "gathered "
+                   : c.by_rows   ? "by-rows "
+                                 : "",
                    c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
                    c.scratch_floats * static_cast<int64_t>(sizeof(float)));
 }

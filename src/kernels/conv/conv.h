@@ -27,6 +27,7 @@ struct ConvView {
 // What the input's elements are: floats, or bytes of a picture, each of which becomes byte · scale + shift when it is
 // read; what lies outside of the picture is zero all the same.
 enum class PixelType : uint8_t { kFloat, kU8, kI8 };
+inline constexpr bool kWithPixels = has_part("operator", "pixel_conv");
 
 // Axes are depth, height, width.
 struct ConvProblem {
@@ -44,6 +45,7 @@ struct ConvProblem {
 bool reads_planes(const ConvProblem& problem);
 inline constexpr int64_t kMostPlanes = 8;
 inline constexpr int64_t kMostPlaneSteps = 1024;  // of k: the offsets of all stay in the first-level cache
+inline bool has_pixels(const ConvProblem& problem) { return kWithPixels && problem.pixels != PixelType::kFloat; }
 // Whether kImplicit, and it alone, reads the bytes of a picture.
 bool reads_pixels(const ConvProblem& problem);
 inline constexpr int64_t kMostPixelLanes = 16;  // of a vector, on any instruction set
@@ -83,7 +85,6 @@ inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
 inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes", "1"), has_part("planes", "2")};
-inline constexpr bool kWithPixels = has_part("operator", "pixel_conv");
 constexpr bool with_planes(int64_t stride) { return kWithPlanes[stride == 1 || stride == 2 ? stride : 0]; }
 
 // Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",

@@ -28,7 +28,7 @@ inline void run_step(const void* arguments, void* const* operands, const TaskRan
   const ConvStep& step = *static_cast<const ConvStep*>(arguments);
   const auto at = [&](int i) { return i < 0 ? nullptr : static_cast<float*>(operands[i]); };
   ConvArgs args = step.args;
-  if (kWithPixels && args.problem.pixels != PixelType::kFloat)
+  if (has_pixels(args.problem))
     args.pixels = static_cast<const uint8_t*>(operands[step.operands.x]);
   else
     args.x = at(step.operands.rows >= 0 ? step.operands.rows : step.operands.x);

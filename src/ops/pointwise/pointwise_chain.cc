@@ -1,5 +1,6 @@
 #include "ops/pointwise/pointwise_chain.h"
 
+#include "base/parts.h"
 #include "ops/pointwise/broadcast.h"
 
 namespace mica {
@@ -23,7 +24,7 @@ Status check_links(const PointwiseChain& chain, size_t inputs) {
 
 Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_tensor(scope, 0));
-  const bool bytes = scope.dtype(0) == DType::kU8 || scope.dtype(0) == DType::kI8;
+  const bool bytes = has_part("bytes", "1") && (scope.dtype(0) == DType::kU8 || scope.dtype(0) == DType::kI8);
   if (!bytes) MICA_TRY_STATUS(require_float(scope, 0));
   MICA_TRY_STATUS(check_links(scope.attributes<PointwiseChain>(), scope.inputs.size()));
   if (!bytes) return infer_pointwise(scope);
