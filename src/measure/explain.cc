@@ -1,6 +1,6 @@
 #include "measure/explain.h"
 
-#include "ops/conv/conv_transpose_step.h"
+#include "measure/explain_step.h"
 
 namespace mica {
 
@@ -13,8 +13,8 @@ Result<std::vector<StageChoice>> explain(Session& session) {
   for (const BoundStep& step : segment->steps) {
     const Stage& stage = plan.functions[0].stages[step.stage];
     char text[1024];
-    conv::Explanation explanation;
-    if (!conv::explain_any_step(step.kernel, step.arguments, text, explanation)) continue;
+    Explanation explanation;
+    if (!explain_any_step(step.kernel, step.arguments, text, explanation)) continue;
     StageChoice choice;
     choice.name = plan.name(stage.name);
     choice.op = stage.op->name;

@@ -1,4 +1,4 @@
-// Which algorithm each convolution was given, and why.
+// Which algorithm each convolution and each product of matrices was given, and why.
 #pragma once
 #include <string>
 #include <vector>

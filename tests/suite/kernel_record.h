@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "ops/conv/conv_transpose_step.h"
+#include "measure/explain_step.h"
 #include "probes.h"
 
 namespace mica::suite {
@@ -30,8 +30,8 @@ class KernelRecord {
   void note_force(const Steps& steps) {
     for (const StepSpec& step : steps) {
       char text[1024];
-      conv::Explanation explanation;
-      conv::explain_any_step(step.kernel, step.arguments, text, explanation);
+      Explanation explanation;
+      explain_any_step(step.kernel, step.arguments, text, explanation);
       can_force_ += explanation.can_force;
       forced_ += explanation.is_forced;
     }

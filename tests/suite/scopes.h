@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/pack/form.h"
 #include "operand.h"
 #include "step/run.h"
 
@@ -92,9 +93,16 @@ class TestBindScope final : public BindScope {
     const BoundOperand& operand = input(index);
     MICA_CHECK(operand.present && operand.constant && operand.view.contiguous(), kState,
                "input {} is no plain constant", index);
-    MICA_CHECK(request.pack, kState, "no packing function");
+    MICA_CHECK(request.pack || request.pack_parts, kState, "no packing function");
     void* place = pool_.get(request.bytes);
-    request.pack(operand.view, place, request.context);
+    if (request.pack) {
+      request.pack(operand.view, place, request.context);
+      return place;
+    }
+    const auto floats = static_cast<size_t>(packed_floats(request.from, operand.view.shape()));
+    auto* from = static_cast<float*>(pool_.get(floats * sizeof(float)));
+    pack_by_key(request.from, operand.view.shape(), operand.view.as<const float>(), from);
+    for (int64_t i = request.parts; i-- > 0;) request.pack_parts(from, place, request.context, i, i + 1);
     return place;
   }
   Result<int> temporary(size_t bytes) override {

@@ -382,7 +382,7 @@ TEST_P(Conv, EveryFinishedRectangleIsShownOnce) {
       }
 }
 
-TEST_P(Conv, CostKnowsTheTile) { EXPECT_EQ(cost_tile_rows(GetParam()), gemm_tile_rows(GetParam())); }
+TEST_P(Conv, CostKnowsTheTile) { EXPECT_EQ(cost_lanes(GetParam()).rows, gemm_tile_rows(GetParam())); }
 
 TEST(ConvChoice, SuitsTheProblem) {
   const auto algorithm = [](int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {

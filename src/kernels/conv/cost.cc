@@ -9,7 +9,6 @@ namespace mica {
 namespace {
 
 int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
-double most(double a, double b) { return a > b ? a : b; }
 
 constexpr double kSmallBytes = 4;  // of matrices of one group, so small that nothing is fetched ahead
 constexpr double kSegmentCycles = 6;
@@ -25,33 +24,7 @@ constexpr double kSumCycles = 2.5;  // a vector of a product, on its way into a 
 constexpr double kDeviations = 8;
 constexpr double kPriceOfError = 1.08;
 
-struct Lanes {
-  double lanes, fmas;  // vectors of multiply-adds a cycle
-  int rows;            // of a register tile of the product: known of sets that this build has not, too
-};
-Lanes lanes_of(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512: return {16, 2, 14};
-    case Isa::kAvx2: return {8, 2, 6};
-    case Isa::kNeon: return {4, 2, 6};
-    default: return {4, 1, 2};
-  }
-}
-
-// One register tile of r rows x `panels` panels.
-double tile_cycles(const Lanes& l, double r, double panels, double k) {
-  const double vectors = panels * kPanel / l.lanes, fmas = r * vectors / l.fmas, loads = (r + vectors) / 2;
-  return k * most(most(fmas, loads), 4) + 20 + r * vectors * 1.5;
-}
-
 int64_t out_pixels(const ConvProblem& p) { return p.images * p.out[0] * p.out[1] * p.out[2]; }
-
-// What is computed, and the weights that stream by meanwhile; a quarter of the shorter one is not hidden.
-double overlapped(double cycles, double weight_bytes, const GemmLimits& limits) {
-  if (weight_bytes * 2 <= static_cast<double>(limits.l2_bytes)) return cycles;
-  const double stream = weight_bytes / kStreamBytes;
-  return cycles > stream ? cycles + stream / 4 : stream + cycles / 4;
-}
 
 // The product of one group, the bytes of its weights, and the cycles of what is around it.
 struct GroupCost {
@@ -88,14 +61,14 @@ double turn_cycles(const ConvProblem& p) {
 }
 
 double depthwise_cycles(const ConvProblem& p, Isa isa) {
-  const double vectors = static_cast<double>(up(p.out_channels, static_cast<int64_t>(lanes_of(isa).lanes)));
+  const double vectors = static_cast<double>(up(p.out_channels, static_cast<int64_t>(cost_lanes(isa).lanes)));
   const double taps = static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]);
   return static_cast<double>(out_pixels(p)) * vectors * (taps * kDepthwiseCycles + 2);
 }
 
 // Sums of whole vectors, then exchanges and a store for each output, and the input's copies, some rows of them twice.
 double grouped_cycles(const ConvProblem& p, Isa isa) {
-  const Lanes l = lanes_of(isa);
+  const CostLanes l = cost_lanes(isa);
   const int64_t width = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   const double vectors = static_cast<double>(panel_count(p.out_channels) * kPanel) / l.lanes;
   const double fmas = static_cast<double>(taps * width) / l.fmas;
@@ -113,14 +86,15 @@ double spread_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const int64_t reach = p.out[2] + (p.kernel[2] - 1) * p.dilation[2], pixels = reach < p.in[2] ? reach : p.in[2];
   const auto lines = static_cast<double>(p.images * p.out[0] * p.out[1]);
   const double product = lines * product_cycles(isa, pixels, panel_count(columns), depth);
-  const auto vectors = static_cast<double>(p.kernel[2] * up(p.out_channels, static_cast<int64_t>(lanes_of(isa).lanes)));
+  const auto vectors =
+      static_cast<double>(p.kernel[2] * up(p.out_channels, static_cast<int64_t>(cost_lanes(isa).lanes)));
   const double sums = static_cast<double>(out_pixels(p)) * (vectors * kSumCycles + 4);
   return overlapped(product + sums, static_cast<double>(panels_size(depth, columns)) * 4, limits);
 }
 
 double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  const auto lanes = static_cast<int64_t>(lanes_of(isa).lanes);
+  const auto lanes = static_cast<int64_t>(cost_lanes(isa).lanes);
   const int64_t channels = p.in_channels / p.groups, columns = p.out_channels / p.groups;
   const auto points = static_cast<double>(plane.all_points());
   const int64_t tiles = p.images * plane.all_tiles();
@@ -129,7 +103,7 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
                          static_cast<double>(up(columns, lanes)) * (kOutputCycles + spilled);
   const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
   const int64_t width = (panel_count(channels) + panel_count(columns)) * kPanel;
-  const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, lanes_of(isa).rows);
+  const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, cost_lanes(isa).rows);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
   const double product = points * blocks * product_cycles(isa, block, panel_count(columns), channels);
   const double weights = points * blocks * static_cast<double>(panels_size(channels, columns)) * 4;
@@ -157,18 +131,6 @@ bool is_left(ConvAlgorithm a, const ConvPolicy& policy) {
 
 bool is_unasked(const ConvCandidate& c, const ConvPolicy& policy) {
   return c.allowed && c.modest && is_left(c.algorithm, policy);
-}
-
-int cost_tile_rows(Isa isa) { return lanes_of(isa).rows; }
-
-double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k) {
-  const Lanes l = lanes_of(isa);
-  const int64_t main = l.lanes == kPanel ? 2 : 1, pairs = panels / main, tiles = up(m, l.rows);
-  if (tiles == 0) return 0;
-  const double rows = static_cast<double>(m) / static_cast<double>(tiles), depth = static_cast<double>(k);
-  const double wide = static_cast<double>(pairs) * tile_cycles(l, rows, static_cast<double>(main), depth);
-  const double narrow = static_cast<double>(panels % main) * tile_cycles(l, rows, 1, depth);
-  return static_cast<double>(tiles) * (wide + narrow);
 }
 
 ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& limits) {

@@ -7,11 +7,11 @@
 #include <span>
 
 #include "kernels/conv/conv.h"
+#include "kernels/gemm/cost.h"
 
 namespace mica {
 
-inline constexpr double kStreamBytes = 10;  // a cycle, from beyond the second-level cache
-inline constexpr double kCopyBytes = 24;    // a cycle, gathering
+inline constexpr double kCopyBytes = 24;  // a cycle, gathering
 
 struct ConvCandidate {
   ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
@@ -38,12 +38,6 @@ ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLi
 
 // Whether it may be taken without being forced.
 bool is_unasked(const ConvCandidate& candidate, const ConvPolicy& policy);
-
-// Rows of a register tile of a set's product, also of sets that this build has not: choices for them must not depend on
-// the build.
-int cost_tile_rows(Isa isa);
-// Cycles of m rows of K against panels of 16 columns.
-double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k);
 
 // The candidates that fit: "implicit 1839 kcycles, error 15213e-9; winograd6 612 kcycles, error 7411e-9 (chosen)".
 // Returns the length; writes no more than there is room for.

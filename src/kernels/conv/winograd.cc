@@ -3,12 +3,13 @@
 #include <math.h>
 
 #include "base/isa.h"
+#include "kernels/gemm/cost.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
 namespace {
 
-constexpr double kUnit = 1.0 / (1 << 24);
+constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
 
 int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
@@ -173,8 +174,6 @@ void transform_panels(const ConvProblem& p, ConvAlgorithm algorithm, WinogradWei
     kernel(one);
   }
 }
-
-double chain_error(int64_t length) { return kUnit * sqrt(static_cast<double>(length) / 6); }
 
 double winograd_error(const WinogradPlane& plane, int64_t length) {
   const double grown = amplification(plane.points[0], plane.taps[0], plane.tile[0]) *

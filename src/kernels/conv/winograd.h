@@ -77,6 +77,5 @@ void transform_panels(const ConvProblem& problem, ConvAlgorithm algorithm, Winog
 // u²/6; four roundings more stand for the transforms. A product at point i has the variance b_i² g_i² (the squared
 // lengths of the rows of Bᵀ and G) of a plain one, and reaches output k times A_ki².
 double winograd_error(const WinogradPlane& plane, int64_t length);
-double chain_error(int64_t length);
 
 }  // namespace mica

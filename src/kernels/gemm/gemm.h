@@ -70,6 +70,9 @@ struct GemmArgs {
   GemmEpilogue epilogue;
 };
 
+struct StrassenArgs;  // kernels/gemm/strassen.h
+struct StrassenWeights;
+
 struct GemmKernels {
   // Tasks task_begin to task_end of args; `scratch` holds choice.scratch_floats.
   void (*run)(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
@@ -80,6 +83,10 @@ struct GemmKernels {
   // Multiply-adds in registers alone, `rounds` times: the processor's peak. `sink` takes one vector (16 floats).
   void (*fma_loop)(int64_t rounds, float* sink);
   int64_t fma_loop_flops;  // of one round
+  // Tasks of Strassen's algorithm; `scratch` holds its choice's scratch_floats. And panels first to last - 1 of its
+  // weights.
+  void (*strassen)(const StrassenArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
+  void (*strassen_weights)(const StrassenWeights& weights, int64_t first, int64_t last);
 };
 const GemmKernels& gemm_kernels(Isa isa);
 

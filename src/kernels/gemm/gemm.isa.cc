@@ -1,5 +1,6 @@
 #include "kernels/gemm/gemm.h"
 
+#include "kernels/gemm/strassen.inl"
 #include "kernels/gemm/tile.inl"
 
 namespace mica::MICA_ISA {
@@ -196,6 +197,10 @@ void run(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scra
   for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
 }
 
+void run_strassen(const StrassenArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  for (int64_t task = task_begin; task < task_end; ++task) run_strassen_task(args, run, task, scratch);
+}
+
 // Twelve independent chains cover the latency of two units on every set; the factors keep the values finite.
 void fma_loop(int64_t rounds, float* sink) {
   F32 chain[12];
@@ -216,6 +221,8 @@ const GemmKernels gemm_kernels = {.run = run,
                                   .tile_panels = kMainPanels,
                                   .transpose = transpose_matrix,
                                   .fma_loop = fma_loop,
-                                  .fma_loop_flops = 24 * kLanes};
+                                  .fma_loop_flops = 24 * kLanes,
+                                  .strassen = kWithStrassen ? run_strassen : nullptr,
+                                  .strassen_weights = kWithStrassen ? strassen_weights : nullptr};
 
 }  // namespace mica::MICA_ISA

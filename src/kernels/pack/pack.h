@@ -8,9 +8,10 @@
 // Grouped (kGrouped16), of convolutions whose groups have G input and G output channels, G a power of two: 16 channels
 // side by side; for each tap, each b < G / 4 and each d < 4 (G = 2: d < 2) the weights of input m ^ 4b for output m ^ d
 // at channel m.
-// Spread (kSpread16): panels whose columns are the taps of a kernel row, for each its output channels.
+// Spread (kSpread16): panels whose columns are the taps of a kernel row, for each its output channels. Strassen
+// (kStrassen16): seven matrices of sums of quarters of B in panels; see kernels/gemm/strassen.h.
 //
-// Every form but Winograd's and the spread one can be undone.
+// Every form but Winograd's, the spread and Strassen's can be undone.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@ namespace mica {
 inline constexpr int kPanel = 16;
 
 // Packing ids as files name them; never renumbered.
-enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd = 3, kGrouped16 = 4, kSpread16 = 5 };
+enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd = 3, kGrouped16 = 4, kSpread16 = 5, kStrassen16 = 6 };
 
 // A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused
 // ones are 1), so that convolution weights in any order of axes are one such matrix: K = depth, height, width, input

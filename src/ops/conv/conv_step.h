@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "kernels/conv/cost.h"
 #include "step/channels_last.h"
+#include "step/explanation.h"
 
 namespace mica::conv {
 
@@ -48,14 +49,6 @@ inline void run_gather(const void* arguments, void* const* operands, const TaskR
   step.kernels->gather(args, range.begin, range.end, static_cast<float*>(operands[step.operands.rows]),
                        static_cast<float*>(range.scratch));
 }
-
-// What a step's algorithm is and what else there was, for people; and whether Machine::force or a measured choice was
-// heeded.
-struct Explanation {
-  size_t length = 0;  // of what was written
-  bool can_force = false, is_forced = false;
-  bool is_tuned = false;
-};
 
 // False when the step, which its kernel tells, is no convolution of this file.
 inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {

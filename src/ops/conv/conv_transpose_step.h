@@ -62,9 +62,4 @@ inline bool explain_transpose_step(KernelFn kernel, const void* arguments, std::
   return true;
 }
 
-// Either of the two.
-inline bool explain_any_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
-  return explain_step(kernel, arguments, text, out) || explain_transpose_step(kernel, arguments, text, out);
-}
-
 }  // namespace mica::conv

@@ -2,8 +2,10 @@
 #pragma once
 #include <bit>
 
-#include "kernels/gemm/gemm.h"
+#include "base/format.h"
+#include "kernels/gemm/strassen.h"
 #include "kernels/pack/form.h"
+#include "step/explanation.h"
 #include "step/gemm_epilogue.h"
 
 namespace mica::matmul {
@@ -78,8 +80,13 @@ inline int64_t step_of(const MatrixView& m, int batch_rank, int axis) {
 
 struct ProductStep {
   GemmArgs args;
+  StrassenChoice strassen;  // where that is the algorithm
+  GemmAlgorithm algorithm = GemmAlgorithm::kPlain;
   int a = 0, b = -1, bias = -1, residual = -1, c = 0;  // operands; b -1: packed ahead
   const GemmKernels* kernels;
+  Isa isa;  // what the choice was made for
+  GemmLimits limits;
+  bool forced;  // Machine::force names Strassen's algorithm
 };
 
 inline void run_product(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -91,7 +98,29 @@ inline void run_product(const void* arguments, void* const* operands, const Task
   args.c = at(step.c);
   args.epilogue.bias = at(step.bias);
   args.epilogue.residual = at(step.residual);
-  step.kernels->run(args, range.begin, range.end, static_cast<float*>(range.scratch));
+  float* scratch = static_cast<float*>(range.scratch);
+  if (kWithStrassen && step.algorithm == GemmAlgorithm::kStrassen)
+    step.kernels->strassen({args, step.strassen}, range.begin, range.end, scratch);
+  else
+    step.kernels->run(args, range.begin, range.end, scratch);
+}
+
+// False when the step, which its kernel tells, is no product of this file.
+inline bool explain_product_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
+  if (kernel != run_product) return false;
+  const ProductStep& step = *static_cast<const ProductStep*>(arguments);
+  const GemmProblem& p = step.args.problem;
+  const bool strassen = step.algorithm == GemmAlgorithm::kStrassen;
+  out.length = print_candidates(p, step.algorithm, step.isa, step.limits, text);
+  const auto rest = text.subspan(out.length);
+  if (rest.size() > 2) {
+    out.length += format_to(rest.data(), rest.size(), ". ");
+    out.length += strassen ? print(p, step.strassen, rest.data() + 2, rest.size() - 2)
+                           : print(p, step.args.choice, rest.data() + 2, rest.size() - 2);
+  }
+  out.can_force = step.forced && gemm_candidates(p, step.isa, step.limits).list[1].allowed;
+  out.is_forced = step.forced && strassen;
+  return true;
 }
 
 struct ProductPacking {
@@ -137,22 +166,92 @@ inline bool residual_view(const TensorView& t, const TensorView& out, MatrixView
   return std::ranges::equal(t.shape(), out.shape()) && result_view(t, m);
 }
 
-// B in panels, made ahead. One matrix, or as many as there are in a dense operand.
-inline Status pack_ahead(BindScope& scope, MatrixView& b, const ProductOptions& options, ProductStep& step) {
+// B in panels, made ahead: one matrix, or as many as there are in a dense operand. Returns how many.
+inline int64_t plan_panels(MatrixView& b, ProductStep& step) {
   int64_t matrices = 1;
   for (int i = b.batch_rank; i-- > 0;) {
     const auto k = static_cast<size_t>(i);
     b.steps[k] = b.batch[k] == 1 ? 0 : matrices * panels_size(b.rows, b.columns);
     matrices *= b.batch[k];
   }
+  step.args.problem.b_form = MatrixForm::kPanels;
+  return matrices;
+}
+inline Status pack_ahead(BindScope& scope, int64_t matrices, const ProductOptions& options, ProductStep& step) {
+  const GemmProblem& p = step.args.problem;
   MICA_TRY(ProductPacking * packing, scope.arguments<ProductPacking>());
-  *packing = {b.rows, b.columns, matrices, options.flip_b, options.alpha};
-  const auto bytes = static_cast<size_t>(panels_size(b.rows, b.columns) * matrices) * sizeof(float);
+  *packing = {p.k, p.n, matrices, options.flip_b, options.alpha};
+  const auto bytes = static_cast<size_t>(panels_size(p.k, p.n) * matrices) * sizeof(float);
   MICA_TRY(const void* packed,
            scope.packed(1, {product_key(options.flip_b, options.alpha), bytes, pack_product, packing}));
   step.args.b = static_cast<const float*>(packed);
-  step.args.problem.b_form = MatrixForm::kPanels;
   return {};
+}
+
+struct StrassenPacking {
+  StrassenWeights weights;
+  const GemmKernels* kernels;
+};
+inline void pack_strassen(const void* panels, void* to, const void* context, int64_t first, int64_t last) {
+  const auto& p = *static_cast<const StrassenPacking*>(context);
+  StrassenWeights weights = p.weights;
+  weights.from = static_cast<const float*>(panels);
+  weights.to = static_cast<float*>(to);
+  p.kernels->strassen_weights(weights, first, last);
+}
+// From the panels that a file may hold: those of a factor of 1.
+inline Status pack_strassen_ahead(BindScope& scope, const ProductOptions& options, ProductStep& step) {
+  const GemmProblem& p = step.args.problem;
+  MICA_TRY(StrassenPacking * packing, scope.arguments<StrassenPacking>());
+  *packing = {strassen_weights_of(p, options.alpha), step.kernels};
+  PackRequest request{.key = product_key(options.flip_b, options.alpha),
+                      .bytes = static_cast<size_t>(strassen_weights_size(p)) * sizeof(float),
+                      .context = packing,
+                      .from = product_key(options.flip_b, 1),
+                      .pack_parts = pack_strassen,
+                      .parts = packing->weights.panels};
+  request.key.kind = static_cast<uint32_t>(PackKind::kStrassen16);
+  MICA_TRY(const void* packed, scope.packed(1, request));
+  step.args.b = static_cast<const float*>(packed);
+  return {};
+}
+
+// By this machine's costs; where results must not depend on the machine, by those of a fixed one. For a constant B.
+inline GemmAlgorithm algorithm_of(const BindScope& scope, const ProductStep& step) {
+  const GemmPolicy policy{.force = step.forced, .low_memory = scope.low_memory};
+  if (scope.exact) return choose_gemm_algorithm(step.args.problem, Isa::kAvx512, {}, policy);
+  return choose_gemm_algorithm(step.args.problem, step.isa, step.limits, policy);
+}
+
+// The algorithm with its blocks and weights.
+inline Status take_algorithm(BindScope& scope, int64_t matrices, const ProductOptions& options, ProductStep& step) {
+  const Machine& machine = *scope.machine;
+  GemmArgs& g = step.args;
+  step.isa = machine.isa;
+  step.limits = limits_of(machine);
+  step.kernels = &gemm_kernels(machine.isa);
+  step.forced = machine.force.view() == name_of(GemmAlgorithm::kStrassen);
+  g.choice = choose_gemm(g.problem, step.isa, step.limits);
+  if (step.b >= 0) return {};
+  step.algorithm = algorithm_of(scope, step);
+  if (step.algorithm == GemmAlgorithm::kPlain) return pack_ahead(scope, matrices, options, step);
+  step.strassen = choose_strassen(g.problem, step.isa, step.limits);
+  g.choice = step.strassen.product;
+  return pack_strassen_ahead(scope, options, step);
+}
+
+inline Status add_product(BindScope& scope, const ProductStep& step) {
+  const GemmProblem& p = step.args.problem;
+  const bool strassen = step.algorithm == GemmAlgorithm::kStrassen;
+  const int64_t scratch = strassen ? step.strassen.scratch_floats : step.args.choice.scratch_floats;
+  return scope.add({.kernel = run_product,
+                    .arguments = &step,
+                    .tasks = strassen ? step.strassen.tasks : step.args.choice.tasks,
+                    .work = static_cast<double>(scope.output(0).view.count()) * static_cast<double>(p.k),
+                    .scratch_bytes = static_cast<size_t>(scratch) * sizeof(float),
+                    .name = strassen   ? "gemm_f32_strassen"
+                            : p.m == 1 ? "gemv_f32"
+                                       : "gemm_f32"});
 }
 
 // Batch axes of C with the operands' steps; then the rows of A as one more, where B is the same for all.
@@ -262,20 +361,13 @@ inline Result<bool> bind_product(BindScope& scope, const ProductOptions& options
   g.c_stride = c.stride;
   g.alpha = options.alpha;
   if (!take_epilogue(scope, options, a_vector || b_vector, *step, residual)) return false;
-  if (scope.input(1).constant && right.contiguous() && !b_vector)
-    MICA_TRY_STATUS(pack_ahead(scope, b, options, *step));
-  else
-    step->b = 1;
+  const bool ahead = scope.input(1).constant && right.contiguous() && !b_vector;
+  const int64_t matrices = ahead ? plan_panels(b, *step) : 0;
+  if (!ahead) step->b = 1;
   if (!set_batches(*step, a, b, c, residual)) return false;
-  g.choice = choose_gemm(g.problem, scope.machine->isa, limits_of(*scope.machine));
-  step->kernels = &gemm_kernels(scope.machine->isa);
   step->c = static_cast<int>(scope.inputs.size());
-  MICA_TRY_STATUS(scope.add({.kernel = run_product,
-                             .arguments = step,
-                             .tasks = g.choice.tasks,
-                             .work = static_cast<double>(out.count()) * static_cast<double>(g.problem.k),
-                             .scratch_bytes = static_cast<size_t>(g.choice.scratch_floats) * sizeof(float),
-                             .name = g.problem.m == 1 ? "gemv_f32" : "gemm_f32"}));
+  MICA_TRY_STATUS(take_algorithm(scope, matrices, options, *step));
+  MICA_TRY_STATUS(add_product(scope, *step));
   scope.shared_residual_done = g.problem.residual_in_place;
   return true;
 }

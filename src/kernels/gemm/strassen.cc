@@ -1,0 +1,176 @@
+#include "kernels/gemm/strassen.h"
+
+#include <math.h>
+
+#include "base/format.h"
+#include "base/isa.h"
+#include "kernels/gemm/cost.h"
+#include "kernels/pack/pack.h"
+#include "kernels/split.h"
+
+namespace mica {
+namespace {
+
+int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+int64_t whole_lines(int64_t n) { return up(n, kPanel) * kPanel; }
+
+constexpr int64_t kTasksPerThread = 2;
+constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 196;
+// A vector of A's sums, read and written, and one of the products on its way into a sum.
+constexpr double kSumCycles = 11, kPartCycles = 8;
+constexpr double kDeviations = 8;
+constexpr double kMargin = 1.05;  // what is predicted to take this much less is taken
+
+// Floats of a task's sums and products.
+int64_t task_floats(const GemmProblem& p, const StrassenHalves& half, int64_t m_block, int64_t n_block) {
+  const bool by_rows = p.a_form == MatrixForm::kRows;
+  const int64_t sum = by_rows ? m_block * whole_lines(half.k) : half.k * whole_lines(m_block);
+  return 4 * sum + 3 * m_block * whole_lines(n_block);
+}
+
+// Rows of a half that a block takes, of equal blocks. Each passes all weights, of 7/4 of the plain product's size, from
+// beyond the second-level cache. A quarter of A stays in a quarter of that cache while they pass; where only few rows
+// of it would, they would wait for the weights, and more rows are taken as if none stayed.
+int64_t rows_of_block(const StrassenHalves& half, int64_t tile_rows, int64_t l2_bytes) {
+  const int64_t near = l2_bytes / 4 / (half.k * static_cast<int64_t>(sizeof(float)));
+  const int64_t rows = near < kLeastBlockRows ? kMostBlockRows : least(near, kNearBlockRows);
+  const int64_t tiles = up(half.m, tile_rows);
+  return up(tiles, up(tiles, rows / tile_rows)) * tile_rows;
+}
+
+// Cycles of a task: rows of each half of A by panels of each half of B.
+double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int64_t rows, int64_t panels) {
+  const StrassenHalves half = strassen_halves(p);
+  const auto lanes = static_cast<int64_t>(cost_lanes(isa).lanes);
+  const int64_t right = least(panels, panel_count(p.n - half.n));
+  const double product = 4 * product_cycles(isa, rows, panels, half.k) + 3 * product_cycles(isa, rows, right, half.k);
+  const double weights = static_cast<double>((4 * panels + 3 * right) * half.k * kPanel) * 4;
+  const double sums = static_cast<double>(rows * 4 * up(half.k, lanes)) * kSumCycles;
+  const double parts = static_cast<double>(rows * 7 * panels * (kPanel / lanes)) * kPartCycles;
+  return overlapped(product, weights, limits) + sums + parts;
+}
+
+double strassen_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
+  const StrassenHalves half = strassen_halves(p);
+  const int64_t block = least(half.m, rows_of_block(half, cost_lanes(isa).rows, limits.l2_bytes));
+  const double blocks = static_cast<double>(half.m) / static_cast<double>(block);
+  return blocks * task_cycles(p, isa, limits, block, panel_count(half.n));
+}
+
+// Blocks for several threads. Each task passes its part of the weights and makes its rows' sums: of the splits, the one
+// whose busiest thread is done first.
+void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, StrassenChoice& c) {
+  const StrassenHalves half = strassen_halves(p);
+  const int64_t tile_rows = gemm_tile_rows(isa), tiles = up(half.m, tile_rows), panels = panel_count(half.n);
+  const int64_t first = up(half.m, c.m_block), most_tasks = kTasksPerThread * limits.threads;
+  double best = 0;
+  for (int64_t m_tasks = first; m_tasks <= least(tiles, most(first, most_tasks)); ++m_tasks)
+    for (int64_t n_tasks = 1; n_tasks <= least(up(panels, 2), limits.threads); ++n_tasks) {
+      const int64_t rows = up(tiles, m_tasks) * tile_rows, columns = panels_of_task(panels, n_tasks, 1);
+      const int64_t tasks = up(half.m, rows) * up(panels, columns);
+      const double cycles = static_cast<double>(up(tasks, limits.threads)) *
+                            task_cycles(p, isa, limits, least(rows, half.m), least(columns, panels));
+      if (best > 0 && cycles >= best) continue;
+      best = cycles;
+      c.m_block = rows;
+      c.n_block = columns * kPanel;
+    }
+}
+
+}  // namespace
+
+std::string_view name_of(GemmAlgorithm algorithm) {
+  return algorithm == GemmAlgorithm::kStrassen ? "strassen" : "plain";
+}
+
+StrassenHalves strassen_halves(const GemmProblem& p) {
+  const int64_t n = up(p.n, 2), lines = whole_lines(n);
+  return {up(p.m, 2), lines < p.n ? lines : n, up(p.k, 2)};
+}
+
+bool strassen_fits(const GemmProblem& p) {
+  return kWithStrassen && p.b_form == MatrixForm::kPanels && p.batch[0] * p.batch[1] == 1 && p.m >= 2 && p.n >= 2 &&
+         p.k >= 2;
+}
+
+StrassenChoice choose_strassen(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
+  StrassenChoice c;
+  const StrassenHalves half = strassen_halves(p);
+  const int64_t tile_rows = gemm_tile_rows(isa), panels = panel_count(half.n);
+  c.m_block = rows_of_block(half, tile_rows, limits.l2_bytes);
+  c.n_block = panels * kPanel;
+  if (limits.threads > 1) split_for_threads(p, isa, limits, c);
+  c.m_tasks = up(half.m, c.m_block);
+  c.n_tasks = up(panels * kPanel, c.n_block);
+  c.tasks = c.m_tasks * c.n_tasks;
+  c.product = choose_gemm({.m = c.m_block, .n = c.n_block, .k = half.k, .a_form = p.a_form}, isa,
+                          {.l1_bytes = limits.l1_bytes, .l2_bytes = limits.l2_bytes});
+  c.scratch_floats = task_floats(p, half, c.m_block, c.n_block) + c.product.scratch_floats;
+  return c;
+}
+
+size_t print(const GemmProblem& p, const StrassenChoice& c, char* out, size_t size) {
+  const StrassenHalves half = strassen_halves(p);
+  return format_to(out, size, "m={} n={} k={} halves={}x{}x{} block={}x{} group={} tasks={} scratch={}", p.m, p.n, p.k,
+                   half.m, half.n, half.k, c.m_block, c.n_block / kPanel, c.product.n_group, c.tasks,
+                   c.scratch_floats * static_cast<int64_t>(sizeof(float)));
+}
+
+GemmCandidates gemm_candidates(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
+  GemmCandidates c;
+  GemmCandidate &plain = c.list[0], &strassen = c.list[1];
+  const double weights = static_cast<double>(panels_size(p.k, p.n)) * 4;
+  plain.fits = plain.allowed = true;
+  plain.cycles = static_cast<double>(p.batch[0] * p.batch[1]) *
+                 overlapped(product_cycles(isa, p.m, panel_count(p.n), p.k), weights, limits);
+  plain.error = kDeviations * chain_error(p.k);
+  strassen.algorithm = GemmAlgorithm::kStrassen;
+  strassen.fits = strassen_fits(p);
+  if (!strassen.fits) return c;
+  strassen.error = kDeviations * strassen_error(p.k);
+  strassen.allowed = strassen.error <= kMostGemmError;
+  strassen.modest = strassen.error <= kMostOfPlain * plain.error;
+  strassen.cycles = strassen_cycles(p, isa, limits);
+  return c;
+}
+
+GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLimits& limits, const GemmPolicy& policy) {
+  const GemmCandidates all = gemm_candidates(p, isa, limits);
+  const GemmCandidate &plain = all.list[0], &strassen = all.list[1];
+  if (!strassen.allowed || policy.low_memory) return GemmAlgorithm::kPlain;
+  const bool pays = strassen.modest && strassen.cycles * kMargin < plain.cycles;
+  return policy.force || pays ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
+}
+
+size_t print_candidates(const GemmProblem& p, GemmAlgorithm chosen, Isa isa, const GemmLimits& limits,
+                        std::span<char> out) {
+  size_t length = 0;
+  for (const GemmCandidate& c : gemm_candidates(p, isa, limits).list) {
+    if (!c.fits || length + 1 >= out.size()) continue;
+    length += format_to(out.data() + length, out.size() - length, "{}{} {} kcycles, error {}e-9{}", length ? "; " : "",
+                        name_of(c.algorithm), static_cast<int64_t>(c.cycles / 1e3), static_cast<int64_t>(c.error * 1e9),
+                        c.algorithm == chosen ? " (chosen)"
+                        : c.allowed           ? ""
+                                              : " (too inexact)");
+  }
+  return length;
+}
+
+// 9 · k/2 · u²/6 of the chains, and u²/3 of 20.5 that S and T round in P3, P5 and P6, and of 21 that U2, U4 and C12 do.
+double strassen_error(int64_t k) {
+  return kRoundingUnit * sqrt(9 * static_cast<double>(up(k, 2)) / 6 + (20.5 + 21) / 3);
+}
+
+StrassenWeights strassen_weights_of(const GemmProblem& p, float alpha) {
+  const StrassenHalves half = strassen_halves(p);
+  return {.n = p.n, .k = p.k, .half = half, .panels = panel_count(half.n), .alpha = alpha};
+}
+
+int64_t strassen_weights_size(const GemmProblem& p) {
+  const StrassenHalves half = strassen_halves(p);
+  return kStrassenProducts * panels_size(half.k, half.n);
+}
+
+}  // namespace mica
