@@ -84,7 +84,15 @@ void spoil(CaseValue& value) {
   (value.is_object ? value.items[0] : value.tensor) = Constant::own(std::move(copy));
 }
 
-std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolerance, const CaseOptions& options) {
+// Of the stages of the session's last run, whose inputs are still there: binding may look into them.
+void count_forced(Session& session, CaseResult& result) {
+  result.can_force = result.forced = 0;
+  for (const StageChoice& choice : value_or_throw(explain(session)))
+    result.can_force += choice.can_force, result.forced += choice.is_forced;
+}
+
+std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolerance, const CaseOptions& options,
+                    CaseResult& result) {
   Session& session = *loaded.session;
   std::vector<CaseValue> inputs;
   std::deque<Object> objects;
@@ -119,6 +127,7 @@ std::string run_set(Loaded& loaded, const fs::path& set, const Tolerance& tolera
                                     : compare_object(*value_or_throw(session.output_object(i)), expected, tolerance);
     if (!problem.empty()) return "output " + std::to_string(i) + ": " + problem;
   }
+  if (!loaded.context.machine.force.empty()) count_forced(session, result);
   return {};
 }
 
@@ -165,11 +174,8 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
     const Tolerance tolerance = tolerance_of(folder);
     int sets = 0;
     for (; fs::exists(folder / ("test_data_set_" + std::to_string(sets))) && result.problem.empty(); ++sets)
-      result.problem = run_set(loaded, folder / ("test_data_set_" + std::to_string(sets)), tolerance, options);
+      result.problem = run_set(loaded, folder / ("test_data_set_" + std::to_string(sets)), tolerance, options, result);
     if (sets == 0) result.problem = "the case has no data";
-    if (!loaded.context.machine.force.empty() && result.problem.empty())
-      for (const StageChoice& choice : value_or_throw(explain(*loaded.session)))
-        result.can_force += choice.can_force, result.forced += choice.is_forced;
     if (result.forced < result.can_force) result.problem = "a stage could take the forced algorithm, and does not";
   } catch (const Failure& failure) {
     result.problem = text_of(*failure.error);

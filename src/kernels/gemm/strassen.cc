@@ -18,10 +18,12 @@ int64_t whole_lines(int64_t n) { return up(n, kPanel) * kPanel; }
 
 constexpr int64_t kTasksPerThread = 2;
 constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 196;
-// A vector of A's sums, read and written, and one of the products on its way into a sum.
-constexpr double kSumCycles = 11, kPartCycles = 8;
+// A vector of A's sums, read and written, and one of the products on its way into a sum; bytes a cycle of these, in
+// addition, where the products of a block leave the second-level cache.
+constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5;
 constexpr double kDeviations = 8;
-constexpr double kMargin = 1.05;  // what is predicted to take this much less is taken
+constexpr int64_t kLeastRows = 128;  // fewer wait for the weights where these come from memory
+constexpr double kMargin = 1.05;     // what is predicted to take this much less is taken
 
 // Floats of a task's sums and products.
 int64_t task_floats(const GemmProblem& p, const StrassenHalves& half, int64_t m_block, int64_t n_block) {
@@ -48,7 +50,10 @@ double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int6
   const double product = 4 * product_cycles(isa, rows, panels, half.k) + 3 * product_cycles(isa, rows, right, half.k);
   const double weights = static_cast<double>((4 * panels + 3 * right) * half.k * kPanel) * 4;
   const double sums = static_cast<double>(rows * 4 * up(half.k, lanes)) * kSumCycles;
-  const double parts = static_cast<double>(rows * 7 * panels * (kPanel / lanes)) * kPartCycles;
+  const int64_t part_floats = rows * panels * kPanel, part_bytes = part_floats * static_cast<int64_t>(sizeof(float));
+  double parts = static_cast<double>(kStrassenProducts * part_floats / lanes) * kPartCycles;
+  if (3 * part_bytes > limits.l2_bytes / 2)
+    parts += static_cast<double>(kStrassenProducts * part_bytes) / kFarPartBytes;
   return overlapped(product, weights, limits) + sums + parts;
 }
 
@@ -140,7 +145,7 @@ GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLim
   const GemmCandidates all = gemm_candidates(p, isa, limits);
   const GemmCandidate &plain = all.list[0], &strassen = all.list[1];
   if (!strassen.allowed || policy.low_memory) return GemmAlgorithm::kPlain;
-  const bool pays = strassen.modest && strassen.cycles * kMargin < plain.cycles;
+  const bool pays = strassen.modest && p.m >= kLeastRows && strassen.cycles * kMargin < plain.cycles;
   return policy.force || pays ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
 }
 

@@ -253,7 +253,7 @@ inline void load_quarter(const StrassenWeights& w, int64_t k, int64_t column, in
 }
 
 // A factor's products are exact in doubles, so that sums of them do not depend on whether a set fuses them.
-void strassen_weights(const StrassenWeights& w, int64_t first, int64_t last) {
+inline void strassen_weights(const StrassenWeights& w, int64_t first, int64_t last) {
   const int64_t size = w.panels * w.half.k * kPanel, below = w.k - w.half.k;
   for (int64_t panel = first; panel < last; ++panel)
     for (int64_t k = 0; k < w.half.k; ++k) {

@@ -233,8 +233,8 @@ inline Status take_algorithm(BindScope& scope, int64_t matrices, const ProductOp
   step.forced = machine.force.view() == name_of(GemmAlgorithm::kStrassen);
   g.choice = choose_gemm(g.problem, step.isa, step.limits);
   if (step.b >= 0) return {};
-  step.algorithm = algorithm_of(scope, step);
-  if (step.algorithm == GemmAlgorithm::kPlain) return pack_ahead(scope, matrices, options, step);
+  if (kWithStrassen) step.algorithm = algorithm_of(scope, step);
+  if (!kWithStrassen || step.algorithm == GemmAlgorithm::kPlain) return pack_ahead(scope, matrices, options, step);
   step.strassen = choose_strassen(g.problem, step.isa, step.limits);
   g.choice = step.strassen.product;
   return pack_strassen_ahead(scope, options, step);
@@ -242,7 +242,7 @@ inline Status take_algorithm(BindScope& scope, int64_t matrices, const ProductOp
 
 inline Status add_product(BindScope& scope, const ProductStep& step) {
   const GemmProblem& p = step.args.problem;
-  const bool strassen = step.algorithm == GemmAlgorithm::kStrassen;
+  const bool strassen = kWithStrassen && step.algorithm == GemmAlgorithm::kStrassen;
   const int64_t scratch = strassen ? step.strassen.scratch_floats : step.args.choice.scratch_floats;
   return scope.add({.kernel = run_product,
                     .arguments = &step,
