@@ -188,13 +188,13 @@ std::function<int()> add_bench(CLI::App& app) {
   app.add_option("--seconds", flags->seconds, "of timed runs")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
   app.add_flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
   app.add_flag("--explain", flags->explain,
-               "each convolution's algorithm and what the others would cost, instead of times");
+               "the algorithm of each convolution and product, and what the others would cost, instead of times");
   app.add_flag("--start", flags->start,
                "load, first run and peak memory, in a process of its own for each way of using memory, instead");
   app.add_option(
       "--force", flags->force,
       "take this algorithm wherever it fits: implicit, pointwise, depthwise, grouped, spread, winograd, winograd4, 6 "
-      "or 8");
+      "or 8; strassen");
   app.add_option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");
   add_format(app, flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };

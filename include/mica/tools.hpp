@@ -87,8 +87,8 @@ struct BenchReport {
 mica_error* bench(mica_session* session, const BenchOptions& options, BenchReport& report);
 // The stages of one run.
 mica_error* profile(mica_session* session, std::vector<LayerTime>& layers);
-// Which algorithm each convolution has, what the others were predicted to cost, and whether the one that the
-// environment variable MICA_FORCE names could be taken and is. Binds, but does not run.
+// Which algorithm each convolution and product of matrices has, what the others were predicted to cost, and whether the
+// one that the environment variable MICA_FORCE names could be taken and is. Binds, but does not run.
 struct StageChoice {
   std::string name, op, kernel, choice;
   bool can_force = false, is_forced = false;

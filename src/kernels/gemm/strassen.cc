@@ -17,7 +17,7 @@ int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 int64_t whole_lines(int64_t n) { return up(n, kPanel) * kPanel; }
 
 constexpr int64_t kTasksPerThread = 2;
-constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 196;
+constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 266;
 // A vector of A's sums, read and written, and one of the products on its way into a sum; bytes a cycle of these, in
 // addition, where the products of a block leave the second-level cache.
 constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5;

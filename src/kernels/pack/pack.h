@@ -21,7 +21,15 @@ namespace mica {
 inline constexpr int kPanel = 16;
 
 // Packing ids as files name them; never renumbered.
-enum class PackKind : uint32_t { kPlain = 0, kPanels16 = 1, kTaps16 = 2, kWinograd = 3, kGrouped16 = 4, kSpread16 = 5, kStrassen16 = 6 };
+enum class PackKind : uint32_t {
+  kPlain = 0,
+  kPanels16 = 1,
+  kTaps16 = 2,
+  kWinograd = 3,
+  kGrouped16 = 4,
+  kSpread16 = 5,
+  kStrassen16 = 6
+};
 
 // A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused
 // ones are 1), so that convolution weights in any order of axes are one such matrix: K = depth, height, width, input
