@@ -1,18 +1,21 @@
-// Memory of the benchmarks here.
+// Memory of the benchmarks here: in huge pages, as a model's weights are.
 #pragma once
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
+
+#include "base/os.h"
 
 namespace mica {
 
 struct AlignedFloats {
-  explicit AlignedFloats(size_t n)
-      : p(static_cast<float*>(std::aligned_alloc(64, (n * 4 + 127) / 64 * 64)), std::free) {
-    std::fill_n(p.get(), n, 0.01f);
+  explicit AlignedFloats(size_t n) : bytes(n * sizeof(float) + 64), p(static_cast<float*>(map_memory(bytes, true))) {
+    std::fill_n(p, n, 0.01f);
   }
-  float* data() const { return p.get(); }
-  std::unique_ptr<float, void (*)(void*)> p;
+  AlignedFloats(const AlignedFloats&) = delete;
+  AlignedFloats& operator=(const AlignedFloats&) = delete;
+  ~AlignedFloats() { unmap_memory(p, bytes); }
+  float* data() const { return p; }
+  size_t bytes;
+  float* p;
 };
 
 }  // namespace mica

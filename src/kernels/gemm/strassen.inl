@@ -80,7 +80,8 @@ inline TileOut tile_out(const StrassenBlock& b, int64_t row, int64_t column) {
           .a = e.a,
           .b = e.b};
 }
-inline void activate_tile(const StrassenBlock& b, TileOut t, const float* in, int64_t rows, int64_t columns) {
+__attribute__((noinline)) inline void activate_tile(const StrassenBlock& b, TileOut t, const float* in, int64_t rows,
+                                                    int64_t columns) {
   t.in = in;
   t.in_stride = b.x_stride;
   t.rows = rows;
@@ -88,7 +89,8 @@ inline void activate_tile(const StrassenBlock& b, TileOut t, const float* in, in
   kActivateRows[static_cast<int>(b.args.whole.epilogue.activation)](t);
 }
 // to += x
-inline void add_tile(const float* x, float* to, int64_t stride, int64_t rows, int64_t columns) {
+__attribute__((noinline)) inline void add_tile(const float* x, float* to, int64_t stride, int64_t rows,
+                                               int64_t columns) {
   kActivateRows[static_cast<int>(Activation::kNone)]({.in = x,
                                                       .in_stride = stride,
                                                       .out = to,
@@ -123,7 +125,7 @@ inline void finish_seventh(const void* context, float* c, int64_t, int64_t row, 
   activate_tile(b, tile_out(b, b.lower_row + row + skip, b.half.n + b.column + column), sum, rows - skip, width);
 }
 
-// What differs between the products of a block.
+// What differs between the products of a block. Functions that seven products call are compiled once.
 struct BlockProduct {
   const float* a;
   int64_t a_stride;
@@ -133,7 +135,7 @@ struct BlockProduct {
   const float* plus = nullptr;  // a buffer that is added
   const float* bias = nullptr;
 };
-inline GemmArgs product_args(const StrassenBlock& b, const BlockProduct& p) {
+__attribute__((noinline)) inline GemmArgs product_args(const StrassenBlock& b, const BlockProduct& p) {
   const GemmArgs& whole = b.args.whole;
   GemmArgs g;
   g.problem = {.m = p.rows, .n = p.columns, .k = b.half.k, .a_form = whole.problem.a_form};
@@ -149,11 +151,12 @@ inline GemmArgs product_args(const StrassenBlock& b, const BlockProduct& p) {
   g.epilogue.bias = p.bias;
   return g;
 }
-inline void multiply(const StrassenBlock& b, const BlockProduct& p) {
+__attribute__((noinline)) inline void multiply(const StrassenBlock& b, const BlockProduct& p) {
   if (p.rows > 0 && p.columns > 0) b.run_products(product_args(b, p), 0, 1, b.scratch);
 }
 // The product completes a quarter of C, which begins at this row and column.
-inline void multiply_out(const StrassenBlock& b, const BlockProduct& p, int64_t row, int64_t column) {
+__attribute__((noinline)) inline void multiply_out(const StrassenBlock& b, const BlockProduct& p, int64_t row,
+                                                   int64_t column) {
   if (p.rows <= 0 || p.columns <= 0) return;
   const GemmArgs& whole = b.args.whole;
   const GemmEpilogue& e = whole.epilogue;
