@@ -68,7 +68,7 @@ double strassen_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
 }
 
 // Blocks for several threads. Each task passes its part of the weights and makes its rows' sums: of the splits, the one
-// whose busiest thread is done first.
+// whose busiest thread is done first. Rows are shared out evenly, whole tiles or not.
 void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, StrassenChoice& c) {
   const StrassenHalves half = strassen_halves(p);
   const int64_t tile_rows = gemm_tile_rows(isa), tiles = up(half.m, tile_rows), panels = panel_count(half.n);
@@ -76,10 +76,10 @@ void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, 
   double best = 0;
   for (int64_t m_tasks = first; m_tasks <= least(tiles, most(first, most_tasks)); ++m_tasks)
     for (int64_t n_tasks = 1; n_tasks <= least(up(panels, 2), limits.threads); ++n_tasks) {
-      const int64_t rows = up(tiles, m_tasks) * tile_rows, columns = panels_of_task(panels, n_tasks, 1);
+      const int64_t rows = up(half.m, m_tasks), columns = panels_of_task(panels, n_tasks, 1);
       const int64_t tasks = up(half.m, rows) * up(panels, columns);
-      const double cycles = static_cast<double>(up(tasks, limits.threads)) *
-                            task_cycles(p, isa, limits, least(rows, half.m), least(columns, panels));
+      const double cycles =
+          static_cast<double>(up(tasks, limits.threads)) * task_cycles(p, isa, limits, rows, least(columns, panels));
       if (best > 0 && cycles >= best) continue;
       best = cycles;
       c.m_block = rows;
