@@ -41,7 +41,8 @@ if(NOT MICA_SANITIZE)
   set(small_sources ${runtime_sources} ${op_runtime_sources})
   set(choices conv/choose conv/conv conv/cost conv/transpose eltwise/eltwise gemm/choose gemm/cost gemm/gemm
     gemm/strassen norm/norm pack/form pool/pool quant/quant recurrent/recurrent reduce/reduce typed/typed)
-  set(calling_hooks conv/conv matmul/gemm matmul/matmul pointwise/pointwise pointwise/pointwise_chain)
+  set(calling_hooks conv/conv matmul/gemm matmul/matmul matmul/qlinear_matmul
+    pointwise/pointwise pointwise/pointwise_chain)
   list(JOIN choices "|" choices)
   list(JOIN calling_hooks "|" calling_hooks)
   # The walk of recurrent layers through time is in a shared file.
