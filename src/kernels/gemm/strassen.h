@@ -16,8 +16,9 @@
 // An output is the same sums in the same order however rows and columns are split into blocks and tasks, but depends on
 // the row that its own is paired with by rounding, and so on the number of rows.
 //
-// A NaN or an infinity reaches all outputs of its row and of the paired one: what a plain product makes NaN is NaN,
-// what it makes infinite is infinite or NaN.
+// A row with a NaN or an infinity and the one that it is paired with are multiplied apart, by B11, B21, B22 and T3, so
+// that neither reaches another row: what a plain product makes NaN is NaN, what it makes infinite is infinite or NaN.
+// The residual must not be C itself.
 #pragma once
 #include <span>
 

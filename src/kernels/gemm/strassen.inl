@@ -34,10 +34,11 @@ MICA_INLINE void store_some(float* p, F32 x, int width) {
 }
 
 // The four sums, one after the other `size` floats apart. Rows are so short that the processor's own fetches begin anew
-// with each.
-inline void sum_quarters(const QuarterRows& q, float* sums, int64_t size, int64_t stride) {
+// with each. False when a quarter may hold a NaN or an infinity.
+inline bool sum_quarters(const QuarterRows& q, float* sums, int64_t size, int64_t stride) {
   constexpr int64_t kRowsAhead = 2;
   const int64_t ahead = kRowsAhead * q.stride;
+  F32 zeros = zero();
   each_vector(
       q.rows, q.columns, [&](int64_t i, int64_t j, int width) __attribute__((always_inline)) {
         const int64_t at = i * q.stride + j;
@@ -47,12 +48,19 @@ inline void sum_quarters(const QuarterRows& q, float* sums, int64_t size, int64_
         prefetch(q.a21 + at + ahead);
         prefetch(q.a22 + at + ahead);
         const F32 a11 = load_some(q.a11 + at, width), a21 = load_some(q.a21 + at, width);
+        const F32 a12 = load_some(q.a12 + at, width);
         const F32 s1 = add(a21, load_some(q.a22 + at, width)), s2 = sub(s1, a11);
         store_some(to, s1, width);
         store_some(to + size, s2, width);
         store_some(to + 2 * size, sub(a11, a21), width);
-        store_some(to + 3 * size, sub(load_some(q.a12 + at, width), s2), width);
+        store_some(to + 3 * size, sub(a12, s2), width);
+        zeros = fma(add(add(a11, a12), s1), zero(), zeros);  // a sum is not finite where a term is not
       });
+  float lanes[kLanes];
+  store(lanes, zeros);
+  bool finite = true;
+  for (const float lane : lanes) finite = finite && lane == 0;
+  return finite;
 }
 
 // A task: a block of rows of both halves of A by a block of columns of both halves of B.
@@ -190,6 +198,56 @@ inline QuarterRows quarters_of(const StrassenBlock& b) {
           by_rows ? b.half.k : b.rows};
 }
 
+// A row and the one that it is paired with.
+inline bool pair_is_finite(const StrassenBlock& b, const QuarterRows& q, int64_t i) {
+  const bool by_rows = b.args.whole.problem.a_form == MatrixForm::kRows;
+  const int64_t step = by_rows ? 1 : q.stride, first = i * (by_rows ? q.stride : 1);
+  for (const float* quarter : {q.a11, q.a12, q.a21, q.a22})
+    for (int64_t k = 0; k < b.half.k; ++k)
+      if (!(__builtin_fabsf(quarter[first + k * step]) < __builtin_inff())) return false;
+  return true;
+}
+
+// Rows of one half, which no other row touches: C1 = A1·B11 + A2·B21, C2 = (A1 + A2)·B22 - A1·T3.
+struct RowsApart {
+  const float *left, *right;  // of A's columns
+  int64_t stride, rows, row;  // the first row of C
+};
+inline void run_rows_apart(const StrassenBlock& b, const RowsApart& r) {
+  if (r.rows <= 0) return;
+  const GemmArgs& g = b.args.whole;
+  const bool by_rows = g.problem.a_form == MatrixForm::kRows;
+  float *sum = b.sums, *negative = b.sums + b.s_size;
+  each_vector(
+      by_rows ? r.rows : b.half.k,
+      by_rows ? b.half.k : r.rows, [&](int64_t i, int64_t j, int width) __attribute__((always_inline)) {
+        const F32 left = load_some(r.left + i * r.stride + j, width);
+        store_some(sum + i * b.s_stride + j, add(left, load_some(r.right + i * r.stride + j, width)), width);
+        store_some(negative + i * b.s_stride + j, neg(left), width);
+      });
+  const int64_t right = b.half.n + b.column;
+  const float* left_bias = g.epilogue.bias ? g.epilogue.bias + b.column : nullptr;
+  const float* right_bias = g.epilogue.bias ? g.epilogue.bias + right : nullptr;
+  multiply(b, {r.left, r.stride, 0, r.rows, b.left, b.x});
+  multiply_out(b, {r.right, r.stride, 1, r.rows, b.left, b.y, b.x, left_bias}, r.row, b.column);
+  multiply(b, {sum, b.s_stride, 4, r.rows, b.right, b.x, nullptr, right_bias});
+  multiply_out(b, {negative, b.s_stride, 5, r.rows, b.right, b.y, b.x}, r.row, right);
+}
+
+// Pairs with a NaN or an infinity once more, so that it stays in its row. Runs of them share products, which does not
+// change their sums.
+inline void run_pairs_apart(const StrassenBlock& b, const QuarterRows& q) {
+  const int64_t step = b.args.whole.problem.a_form == MatrixForm::kRows ? q.stride : 1;
+  for (int64_t i = 0; i < b.rows; ++i) {
+    const int64_t first = i;
+    while (i < b.rows && !pair_is_finite(b, q, i)) ++i;
+    if (i == first) continue;
+    const int64_t lower = first > b.skip ? first : b.skip;
+    run_rows_apart(b, {q.a11 + first * step, q.a12 + first * step, q.stride, i - first, b.row + first});
+    run_rows_apart(b, {q.a21 + lower * step, q.a22 + lower * step, q.stride, i - lower, b.lower_row + lower});
+  }
+}
+
 inline void run_block(const StrassenBlock& b) {
   const GemmArgs& g = b.args.whole;
   const QuarterRows q = quarters_of(b);
@@ -198,7 +256,7 @@ inline void run_block(const StrassenBlock& b) {
   const float* left_bias = g.epilogue.bias ? g.epilogue.bias + b.column : nullptr;
   const float* right_bias = g.epilogue.bias ? g.epilogue.bias + right : nullptr;
   const float *s1 = b.sums, *s2 = s1 + b.s_size, *s3 = s2 + b.s_size, *s4 = s3 + b.s_size;
-  sum_quarters(q, b.sums, b.s_size, b.s_stride);
+  const bool finite = sum_quarters(q, b.sums, b.s_size, b.s_stride);
   multiply(b, {q.a11, q.stride, 0, b.rows, b.left, b.x});
   multiply_out(b, {q.a12, q.stride, 1, b.rows, b.left, b.y, b.x, left_bias}, b.row, b.column);
   multiply(b, {s2, b.s_stride, 2, b.rows, b.left, b.z, b.x});
@@ -211,6 +269,7 @@ inline void run_block(const StrassenBlock& b) {
   const float* a22 = q.a22 + b.skip * (by_rows ? q.stride : 1);
   multiply_out(b, {a22, q.stride, 6, b.rows - b.skip, b.left, b.y, b.z + b.skip * b.x_stride, left_bias}, lower,
                b.column);
+  if (!finite) run_pairs_apart(b, q);
 }
 
 inline void run_strassen_task(const StrassenArgs& args, RunProducts run_products, int64_t task, float* scratch) {

@@ -368,7 +368,9 @@ inline Result<bool> bind_product(BindScope& scope, const ProductOptions& options
   step->c = static_cast<int>(scope.inputs.size());
   MICA_TRY_STATUS(take_algorithm(scope, matrices, options, *step));
   MICA_TRY_STATUS(add_product(scope, *step));
-  scope.shared_residual_done = g.problem.residual_in_place;
+  // Strassen's algorithm writes a block before it multiplies some of its rows once more.
+  scope.shared_residual_done =
+      g.problem.residual_in_place && !(kWithStrassen && step->algorithm == GemmAlgorithm::kStrassen);
   return true;
 }
 
