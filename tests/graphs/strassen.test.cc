@@ -49,15 +49,22 @@ std::string graph(const std::string& product) {
          weights("w", {kDepth, 150}) + weights("b", {150}) + product + "  output %y \"y\"\nend\n";
 }
 
-// While it stands, products are made by the algorithm.
-struct Forced {
-  Forced() { setenv("MICA_FORCE", "strassen", 1); }
-  ~Forced() { unsetenv("MICA_FORCE"); }
+// While it stands, products are made by this algorithm, whatever was forced before.
+class Forced {
+ public:
+  explicit Forced(const char* name) {
+    if (const char* before = getenv(kName)) before_ = before;
+    setenv(kName, name, 1);
+  }
+  ~Forced() { before_.empty() ? unsetenv(kName) : setenv(kName, before_.c_str(), 1); }
+
+ private:
+  static constexpr const char* kName = "MICA_FORCE";
+  std::string before_;
 };
 
 TEST(StrassenProducts, OnlyWhereMemoryMayBeTaken) {
-  if (getenv("MICA_FORCE")) GTEST_SKIP() << "another algorithm is forced already";
-  const Forced forced;
+  const Forced forced("strassen");
   const std::string text = graph("  %1 = matmul(%x, %w)\n  %2 = add(%1, %b)\n  %3 = gelu(%2)\n  %y = add(%3, %2)\n");
   RunOptions options;
   const Ran fast = run(text, options);
@@ -78,13 +85,14 @@ TEST(StrassenProducts, OnlyWhereMemoryMayBeTaken) {
 
 // A residual that dies here could stand where the result does, but blocks are written before some rows are made anew.
 TEST(StrassenProducts, ResidualsStandApart) {
-  if (getenv("MICA_FORCE")) GTEST_SKIP() << "another algorithm is forced already";
   const std::string text = "graph \"residual\"\n  input %x: f32[40,60] \"x\"\n" + weights("w", {60, 60}) +
                            "  %r = matmul(%x, %w)\n  %s = abs(%r)\n  %t = matmul(%s, %w)\n  %u = add(%t, %r)\n"
                            "  %y = neg(%u)\n  output %y \"y\"\nend\n";
-  const Ran plain = run(text, {});
-  const Forced forced;
-  const Ran made = run(text, {});
+  const auto by = [&](const char* name) {
+    const Forced forced(name);
+    return run(text, {});
+  };
+  const Ran plain = by(""), made = by("strassen");
   EXPECT_EQ(plain.kernel, "gemm_f32");
   EXPECT_EQ(made.kernel, "gemm_f32_strassen");
   EXPECT_EQ(difference(plain.outputs, made.outputs, 1e3), "");

@@ -81,6 +81,7 @@ inline constexpr bool kWithWinograd =
     has_part_like("kernel", "conv_f32_winograd") || has_part_like("kernel", "conv_transpose_f32_winograd");
 inline constexpr bool kWithDepthwise = has_part_like("kernel", "conv_f32_depthwise");
 inline constexpr bool kWithGrouped = has_part_like("kernel", "conv_f32_grouped");
+inline constexpr bool kWithGather = has_part("kernel", "conv_gather_f32");
 inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.

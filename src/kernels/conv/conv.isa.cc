@@ -55,20 +55,21 @@ RunTask task_of(ConvAlgorithm algorithm) {
 }
 
 void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
-  if (args.choice.algorithm == ConvAlgorithm::kPointwise || args.choice.gathered)
+  if (args.choice.algorithm == ConvAlgorithm::kPointwise || (kWithGather && args.choice.gathered))
     return run_pointwise(args, task_begin, task_end, scratch);
   const RunTask run_task = task_of(args.choice.algorithm);
   for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
 }
 
-void gather(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* rows, float* scratch) {
+void gather_rows(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* rows, float* scratch) {
   for (int64_t task = task_begin; task < task_end; ++task) gather_task(args, task, rows, scratch);
 }
 
 }  // namespace
 
 extern const ConvKernels conv_kernels;
-const ConvKernels conv_kernels = {
-    .run = run, .gather = gather, .winograd_weights = kWithWinograd ? winograd_weights : nullptr};
+const ConvKernels conv_kernels = {.run = run,
+                                  .gather = kWithGather ? gather_rows : nullptr,
+                                  .winograd_weights = kWithWinograd ? winograd_weights : nullptr};
 
 }  // namespace mica::MICA_ISA

@@ -97,7 +97,7 @@ Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& st
   const ConvProblem& p = step.args.problem;
   ConvChoice& choice = step.args.choice;
   choice = choose_conv(p, algorithm, step.isa, step.limits);
-  if (scope.band) return {};
+  if (!kWithGather || scope.band) return {};
   choose_gathered(p, step.isa, step.limits, choice);
   if (!choice.gathered) return {};
   const int64_t floats = p.images * p.out[0] * p.out[1] * p.out[2] * choice.row_pitch;
