@@ -115,7 +115,7 @@ void choose_pixels(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   choose_planes(p, limits, c);
   c.segment_k = (p.out[2] + kMostPlaneRows - 2) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
   const int64_t line = c.segment_k * p.in_channels, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
-  const int64_t room = limits.l1_bytes / 2 / static_cast<int64_t>(sizeof(float));
+  const int64_t room = limits.l1_bytes / 2 / kFloatBytes;
   const int64_t fitting = (room / line - span) / p.stride[1] + 1;
   c.band_rows = least(most(fitting, up(span, p.stride[1])), p.out[1]);
   // Offsets as for planes, vectors of scales and shifts, and the rows: no fewer floats than for a smaller picture,

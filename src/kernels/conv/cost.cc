@@ -183,16 +183,7 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& p) { return choose_conv_a
 
 size_t print_candidates(const ConvProblem& p, ConvAlgorithm chosen, Isa isa, const GemmLimits& limits,
                         std::span<char> out) {
-  size_t length = 0;
-  for (const ConvCandidate& c : conv_candidates(p, isa, limits).list) {
-    if (!c.fits || length + 1 >= out.size()) continue;
-    length += format_to(out.data() + length, out.size() - length, "{}{} {} kcycles, error {}e-9{}", length ? "; " : "",
-                        name_of(c.algorithm), static_cast<int64_t>(c.cycles / 1e3), static_cast<int64_t>(c.error * 1e9),
-                        c.algorithm == chosen ? " (chosen)"
-                        : c.allowed           ? ""
-                                              : " (too inexact)");
-  }
-  return length;
+  return print_list<ConvCandidate>(conv_candidates(p, isa, limits).list, chosen, out);
 }
 
 }  // namespace mica

@@ -3,6 +3,9 @@
 #pragma once
 #include <stdint.h>
 
+#include <span>
+
+#include "base/format.h"
 #include "kernels/gemm/gemm.h"
 
 namespace mica {
@@ -26,5 +29,21 @@ double overlapped(double cycles, double weight_bytes, const GemmLimits& limits);
 // independent error of variance u²/3 of its result's square, and a chain of n equal terms then errs by n · u²/6.
 inline constexpr double kRoundingUnit = 1.0 / (1 << 24);  // u
 double chain_error(int64_t length);
+
+// The candidates of a list that fit, whose algorithms have names: "plain 1839 kcycles, error 15213e-9 (chosen); ...".
+// Returns the length; writes no more than there is room for.
+template <class Candidate, class Algorithm>
+size_t print_list(std::span<const Candidate> candidates, Algorithm chosen, std::span<char> out) {
+  size_t length = 0;
+  for (const Candidate& c : candidates) {
+    if (!c.fits || length + 1 >= out.size()) continue;
+    length += format_to(out.data() + length, out.size() - length, "{}{} {} kcycles, error {}e-9{}", length ? "; " : "",
+                        name_of(c.algorithm), static_cast<int64_t>(c.cycles / 1e3), static_cast<int64_t>(c.error * 1e9),
+                        c.algorithm == chosen ? " (chosen)"
+                        : c.allowed           ? ""
+                                              : " (too inexact)");
+  }
+  return length;
+}
 
 }  // namespace mica

@@ -156,16 +156,7 @@ GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLim
 
 size_t print_candidates(const GemmProblem& p, GemmAlgorithm chosen, Isa isa, const GemmLimits& limits,
                         std::span<char> out) {
-  size_t length = 0;
-  for (const GemmCandidate& c : gemm_candidates(p, isa, limits).list) {
-    if (!c.fits || length + 1 >= out.size()) continue;
-    length += format_to(out.data() + length, out.size() - length, "{}{} {} kcycles, error {}e-9{}", length ? "; " : "",
-                        name_of(c.algorithm), static_cast<int64_t>(c.cycles / 1e3), static_cast<int64_t>(c.error * 1e9),
-                        c.algorithm == chosen ? " (chosen)"
-                        : c.allowed           ? ""
-                                              : " (too inexact)");
-  }
-  return length;
+  return print_list<GemmCandidate>(gemm_candidates(p, isa, limits).list, chosen, out);
 }
 
 // 9 · k/2 · u²/6 of the chains, and u²/3 of 20.5 that S and T round in P3, P5 and P6, and of 21 that U2, U4 and C12 do.

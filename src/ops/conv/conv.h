@@ -66,6 +66,14 @@ inline Status require_vector(InferScope& scope, int input, Dim count, bool or_on
   return {};
 }
 
+// Operand 2, if there is one, is a bias for each channel of the result, of the type of operand `like`.
+inline Status require_bias(InferScope& scope, int like, const Shape& result) {
+  if (!scope.has(2)) return {};
+  MICA_TRY_STATUS(require_same_dtype(scope, like, 2));
+  MICA_TRY_STATUS(require_rank(scope, 2, 1, 1));
+  return result.known() ? require_vector(scope, 2, result[1]) : Status();
+}
+
 // The sizes of one application.
 struct Sizes {
   int64_t batch, groups, group_in, group_out;
@@ -107,6 +115,9 @@ Status accumulate(RunScope& scope, const Sizes& s, const Operands<T>& o, T* sums
     }
   return {};
 }
+
+// Output 0, which is allocated: x, whose elements are dense, by the weights in operand 1, plus the bias in operand 2.
+Status convolve(RunScope& scope, const Sizes& s, const double* x);
 
 inline Status allocate(RunScope& scope, const Sizes& s, int rank) {
   std::array<int64_t, kMaxRank> dims{};

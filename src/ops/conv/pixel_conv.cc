@@ -17,11 +17,7 @@ Status infer(InferScope& scope) {
   const bool any_count = !x.known() || !x[1].is_fixed();
   MICA_CHECK(a.scale.size() == a.shift.size() && (any_count || x[1].is(static_cast<int64_t>(a.scale.size()))),
              kBadAttribute, "{} scales and {} shifts are not one for each channel", a.scale.size(), a.shift.size());
-  if (scope.has(2)) {
-    MICA_TRY_STATUS(require_same_dtype(scope, 1, 2));
-    MICA_TRY_STATUS(require_rank(scope, 2, 1, 1));
-    if (shape.known()) MICA_TRY_STATUS(conv::require_vector(scope, 2, shape[1]));
-  }
+  MICA_TRY_STATUS(conv::require_bias(scope, 1, shape));
   scope.out(0, DType::kF32, shape);
   return {};
 }
@@ -32,23 +28,13 @@ Status reference(RunScope& scope) {
   MICA_TRY(const conv::Sizes s, conv::sizes_of(a.conv, scope.in(0), scope.in(1)));
   MICA_TRY_STATUS(conv::allocate(scope, s, scope.in(0).rank));
   MICA_TRY(const double* pixels, dense_numbers(scope, scope.in(0)));
-  MICA_TRY(const double* w, dense_numbers(scope, scope.in(1)));
-  MICA_TRY(const int64_t* table, window_table(scope, s.window));
-  const int64_t positions = s.window.positions(), channels = s.groups * s.group_out, plane = s.window.pixels();
+  const int64_t plane = s.window.pixels();
   MICA_TRY(double* x, zero_numbers(scope, scope.in(0).count()));
   for (int64_t i = 0, n = scope.in(0).count(); i < n; ++i) {
     const auto channel = static_cast<size_t>(i / plane % (s.groups * s.group_in));
     x[i] = pixels[i] * a.scale.get(channel, 1) + a.shift.get(channel, 0);
   }
-  MICA_TRY(double* sums, zero_numbers(scope, s.batch * channels * positions));
-  if (scope.has(2)) {
-    MICA_CHECK(scope.in(2).count() == channels, kBadShape, "{} biases for {} channels", scope.in(2).count(), channels);
-    MICA_TRY(const double* bias, dense_numbers(scope, scope.in(2)));
-    for (int64_t i = 0; i < s.batch * channels; ++i) std::fill_n(sums + i * positions, positions, bias[i % channels]);
-  }
-  MICA_TRY_STATUS(conv::accumulate<double>(scope, s, {x, w, table}, sums));
-  store_dense(sums, scope.out(0));
-  return {};
+  return conv::convolve(scope, s, x);
 }
 
 }  // namespace
