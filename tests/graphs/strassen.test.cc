@@ -23,14 +23,12 @@ struct Ran {
   size_t weight_bytes = 0;
 };
 
-Ran run(const std::string& text, const RunOptions& options) {
+Ran run(const std::string& text, RunOptions options) {
+  options.seed = 5;
   Machinery machinery(support::compiled(text, options), options);
   Session& session = machinery.session();
-  const OwnedTensor x = support::filled(session.input_type(0), 3, 5);
-  EXPECT_TRUE(session.set_input(0, x.view()).ok());
-  EXPECT_TRUE(session.run().ok()) << text;
   Ran ran;
-  ran.outputs.push_back(value_or_throw(OwnedTensor::copy_of(*session.output(0))));
+  ran.outputs = support::run_session(session, text, options);
   for (const BoundStep& step : session.runner().last_segment()->steps)
     if (step.name.starts_with("gemm")) {
       char words[1024];

@@ -114,7 +114,10 @@ OwnedTensor ints(std::vector<int64_t> dims, std::vector<int64_t> numbers) {
 
 std::vector<OwnedTensor> run_text(const std::string& text, const RunOptions& options) {
   Machinery machinery(compiled(text, options), options);
-  Session& session = machinery.session();
+  return run_session(machinery.session(), text, options);
+}
+
+std::vector<OwnedTensor> run_session(Session& session, const std::string& text, const RunOptions& options) {
   std::vector<OwnedTensor> inputs, outputs;
   for (size_t i = 0; i < session.input_count(); ++i) {
     if (!options.inputs) inputs.push_back(filled(session.input_type(i), options.size, options.seed + i));

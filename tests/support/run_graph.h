@@ -55,6 +55,8 @@ OwnedTensor ints(std::vector<int64_t> dims, std::vector<int64_t> numbers);
 
 // The outputs, dense. Failures are reported to gtest.
 std::vector<OwnedTensor> run_text(const std::string& text, const RunOptions& options = {});
+// The same of a session that a test looks into afterwards; `text` is what it was made from.
+std::vector<OwnedTensor> run_session(Session& session, const std::string& text, const RunOptions& options);
 
 // What differs, empty when nothing: NaN where only one has it always does. `units`: how many rounding errors of the
 // largest magnitude in `wanted` a float may be off; 0: equal to the bit.
