@@ -15,7 +15,7 @@
 namespace mica {
 namespace {
 
-constexpr int64_t kParts = 4;              // of what is left are taken at a time: evens out threads of unequal speed
+constexpr int64_t kParts = 2;              // of what is left are taken at a time: evens out threads of unequal speed
 constexpr int kPollsPerClock = 32;         // polls between looks at the clock, about 1 µs
 constexpr int64_t kCallerSpinNs = 50000;   // the longest the caller polls for what another thread holds
 constexpr int64_t kPromptNs = 10000;       // the part of it after which the caller wants to know why

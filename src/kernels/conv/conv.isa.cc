@@ -30,35 +30,39 @@ void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, f
   gemm_kernels.run(g, task_begin, task_end, scratch);
 }
 
-using RunTask = void (*)(const ConvArgs& args, int64_t task, float* scratch);
+using RunTasks = void (*)(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
 
-void run_product_task(const ConvArgs& args, int64_t task, float* scratch) {
+template <void (*kRun)(const ConvArgs& args, int64_t task, float* scratch)>
+void run_each(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  for (int64_t task = task_begin; task < task_end; ++task) kRun(args, task, scratch);
+}
+
+void run_products(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
   if (kWithPixels && args.pixels)
-    run_pixel_task(args, task, scratch);
+    run_each<run_pixel_task>(args, task_begin, task_end, scratch);
   else if ((kWithPlanes[0] || kWithPlanes[1] || kWithPlanes[2]) && args.choice.planes)
-    run_plane_task(args, task, scratch);
+    run_each<run_plane_task>(args, task_begin, task_end, scratch);
   else
-    run_implicit_task(args, tile_task(args, task), scratch);
+    run_implicit_tasks(args, task_begin, task_end, scratch);
 }
 
 // A build that is trimmed never chooses what it is without.
-RunTask task_of(ConvAlgorithm algorithm) {
+RunTasks tasks_of(ConvAlgorithm algorithm) {
   switch (algorithm) {
-    case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_depthwise_task : nullptr;
-    case ConvAlgorithm::kGrouped: return kWithGrouped ? run_grouped_task : nullptr;
-    case ConvAlgorithm::kSpread: return kWithSpread ? run_spread_task : nullptr;
+    case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_each<run_depthwise_task> : nullptr;
+    case ConvAlgorithm::kGrouped: return kWithGrouped ? run_each<run_grouped_task> : nullptr;
+    case ConvAlgorithm::kSpread: return kWithSpread ? run_each<run_spread_task> : nullptr;
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
-    case ConvAlgorithm::kWinograd8: return kWithWinograd ? run_winograd_task : nullptr;
-    default: return run_product_task;
+    case ConvAlgorithm::kWinograd8: return kWithWinograd ? run_winograd_tasks : nullptr;
+    default: return run_products;
   }
 }
 
 void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
   if (args.choice.algorithm == ConvAlgorithm::kPointwise || (kWithGather && args.choice.gathered))
     return run_pointwise(args, task_begin, task_end, scratch);
-  const RunTask run_task = task_of(args.choice.algorithm);
-  for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
+  tasks_of(args.choice.algorithm)(args, task_begin, task_end, scratch);
 }
 
 void gather_rows(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* rows, float* scratch) {

@@ -314,11 +314,12 @@ TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
     ASSERT_NO_FATAL_FAILURE(c.check());
     const std::vector<float> whole = c.y;
     for (int64_t l2 : {1 << 14, 1 << 22})
-      for (int threads : {2, 3, 8, 100}) {
-        c.y.assign(c.y.size(), ConvCase::kUntouched);
-        c.run(GetParam(), algorithm, {.l1_bytes = l2 / 4, .l2_bytes = l2, .threads = threads}, 1);
-        ASSERT_EQ(c.y, whole) << l2 << " " << threads;
-      }
+      for (int threads : {2, 3, 8, 100})
+        for (int64_t chunk : {1, 3, 1 << 20}) {  // tasks that are run together
+          c.y.assign(c.y.size(), ConvCase::kUntouched);
+          c.run(GetParam(), algorithm, {.l1_bytes = l2 / 4, .l2_bytes = l2, .threads = threads}, chunk);
+          ASSERT_EQ(c.y, whole) << l2 << " " << threads << " " << chunk;
+        }
   }
 }
 

@@ -139,13 +139,16 @@ struct TileTask {
   int64_t group, tile_begin, tile_end, panel_begin, panel_end;
 };
 
-MICA_INLINE TileTask tile_task(const ConvArgs& args, int64_t task) {
+// `task`, and up to `end` those behind it that differ in their tiles alone, as one; `task` becomes the one after them.
+MICA_INLINE TileTask tile_tasks(const ConvArgs& args, int64_t& task, int64_t end) {
   const ConvChoice& c = args.choice;
   const int64_t panels = panel_count(args.problem.out_channels / args.problem.groups);
   const int64_t m_tasks = (c.tiles + c.tile_block - 1) / c.tile_block, n_tasks = (panels + c.n_block - 1) / c.n_block;
-  const int64_t m = task % m_tasks, n = task / m_tasks % n_tasks;
+  const int64_t m = task % m_tasks, n = task / m_tasks % n_tasks, group = task / m_tasks / n_tasks;
   const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
-  return {task / m_tasks / n_tasks, m * c.tile_block, least(c.tiles, (m + 1) * c.tile_block), n * c.n_block,
+  const int64_t together = least(end - task, m_tasks - m);
+  task += together;
+  return {group, m * c.tile_block, least(c.tiles, (m + together) * c.tile_block), n * c.n_block,
           least(panels, (n + 1) * c.n_block)};
 }
 
@@ -244,7 +247,7 @@ void gather_task(const ConvArgs& args, int64_t task, float* rows, float* scratch
     gather_pixel(args, args.x, corner_of(p, o), taps, taps + c.segments, rows + i * c.row_pitch);
 }
 
-void run_implicit_task(const ConvArgs& args, const TileTask& task, float* scratch) {
+void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
   const int64_t in_group = p.in_channels / p.groups, out_group = p.out_channels / p.groups;
@@ -285,6 +288,13 @@ void run_implicit_task(const ConvArgs& args, const TileTask& task, float* scratc
     }
     first = last;
   } while (first < c.segments);
+}
+
+void run_implicit_tasks(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  while (task_begin < task_end) {
+    const TileTask task = tile_tasks(args, task_begin, task_end);
+    run_implicit(args, task, scratch);
+  }
 }
 
 }  // namespace mica::MICA_ISA

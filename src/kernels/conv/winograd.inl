@@ -341,22 +341,34 @@ void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const Wi
   }
 }
 
-void run_winograd_task(const ConvArgs& args, int64_t index, float* scratch) {
+void winograd_inputs(const WinogradPlane& plane, const ConvArgs& args, const WinogradBlock& block,
+                     const TileTask& task) {
   const ConvProblem& p = args.problem;
-  const WinogradPlane plane = winograd_plane(p, args.choice.algorithm);
-  const TileTask task = tile_task(args, index);
   const int64_t channels = p.in_channels / p.groups;
-  const WinogradBlock block = winograd_scratch(plane, args, scratch);
-  for (int64_t i = 0; i < block.v - block.zeros; ++i) block.zeros[i] = 0.0f;
   const WinogradInputFn input = winograd_fns(plane).input;
+  for (int64_t i = 0; i < block.v - block.zeros; ++i) block.zeros[i] = 0.0f;
   for (int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
     const WinogradTile t = winograd_tile(plane, tile);
     winograd_pixels(plane, t, args.x + t.image * p.in_view.image + task.group * channels, block.zeros, block.table);
     input(block.table, channels, block.v + (tile - task.tile_begin) * block.v_row, block.v_point);
   }
-  const int64_t weights = plane.all_points() * panel_count(p.out_channels / p.groups) * kPanel * channels;
-  winograd_products(plane, p, block, args.w + task.group * weights, task);
-  winograd_outputs(plane, args, block, task);
+}
+
+// Tasks that differ in their panels alone share the transformed input.
+void run_winograd_tasks(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  const ConvProblem& p = args.problem;
+  const WinogradPlane plane = winograd_plane(p, args.choice.algorithm);
+  const WinogradBlock block = winograd_scratch(plane, args, scratch);
+  const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
+  const int64_t weights = plane.all_points() * columns * (p.in_channels / p.groups);
+  TileTask task{.group = -1};
+  while (task_begin < task_end) {
+    const TileTask before = task;
+    task = tile_tasks(args, task_begin, task_begin + 1);
+    if (task.group != before.group || task.tile_begin != before.tile_begin) winograd_inputs(plane, args, block, task);
+    winograd_products(plane, p, block, args.w + task.group * weights, task);
+    winograd_outputs(plane, args, block, task);
+  }
 }
 
 }  // namespace mica::MICA_ISA

@@ -171,7 +171,9 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
   }
 }
 
-void run_task(const GemmArgs& g, int64_t task, float* scratch) {
+// Runs `task`, and those behind it up to `end` that read the same panels or have the same rows, as one: panels pass
+// once for all these rows, or are fetched ahead through all of them. Returns the task after them.
+int64_t run_tasks(const GemmArgs& g, int64_t task, int64_t end, float* scratch) {
   const GemmProblem& p = g.problem;
   const GemmChoice& c = g.choice;
   const int64_t per_batch = c.m_tasks * c.n_tasks, batch = task / per_batch, within = task % per_batch;
@@ -179,8 +181,11 @@ void run_task(const GemmArgs& g, int64_t task, float* scratch) {
   const BatchPointers at = at_batch(g, batch);
   const int64_t panels = (p.n + kPanel - 1) / kPanel;
   const auto least = [](int64_t x, int64_t y) { return x < y ? x : y; };
-  Pass pass{.row_begin = m_task * c.m_block, .row_end = least(p.m, (m_task + 1) * c.m_block)};
-  pass.last_panel = least(panels, (n_task + 1) * c.n_block);
+  const bool rows = c.m_tasks > 1;
+  const int64_t together = least(end - task, rows ? c.m_tasks - m_task : c.n_tasks - n_task);
+  const int64_t m_end = m_task + (rows ? together : 1), n_end = n_task + (rows ? 1 : together);
+  Pass pass{.row_begin = m_task * c.m_block, .row_end = least(p.m, m_end * c.m_block)};
+  pass.last_panel = least(panels, n_end * c.n_block);
   for (int64_t group = n_task * c.n_block; group < pass.last_panel; group += c.n_group) {
     pass.panel_begin = group;
     pass.panel_end = least(pass.last_panel, group + c.n_group);
@@ -191,10 +196,11 @@ void run_task(const GemmArgs& g, int64_t task, float* scratch) {
       pass.k_begin = pass.k_end;
     } while (pass.k_begin < p.k);
   }
+  return task + together;
 }
 
 void run(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
-  for (int64_t task = task_begin; task < task_end; ++task) run_task(args, task, scratch);
+  for (int64_t task = task_begin; task < task_end;) task = run_tasks(args, task, task_end, scratch);
 }
 
 void run_strassen(const StrassenArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {

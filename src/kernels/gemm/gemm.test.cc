@@ -184,20 +184,24 @@ TEST_P(Gemm, EveryEpilogue) {
 }
 
 TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
-  Problem p(61, 150, 300, MatrixForm::kRows, MatrixForm::kPanels);
-  p.fill();
-  p.args.epilogue = {.bias = p.bias.data(),
-                     .residual = p.residual.data(),
-                     .residual_stride = 152,
-                     .activation = Activation::kHardSwish};
-  p.run(GetParam(), {.l2_bytes = 64 << 20, .threads = 1});
-  ASSERT_NO_FATAL_FAILURE(p.check());
-  const std::vector<float> whole = p.c;
-  for (int64_t l2 : {8 << 10, 20 << 10, 200 << 10})
-    for (int threads : {1, 2, 7, 64}) {
-      p.c.assign(p.c.size(), kUntouched);
-      p.run(GetParam(), {.l2_bytes = l2, .threads = threads}, 1);
-      ASSERT_EQ(p.c, whole) << l2 << " " << threads;
+  for (MatrixForm form : {MatrixForm::kPanels, MatrixForm::kRows})
+    for (int64_t m : {5, 61}) {  // columns are split, and rows
+      Problem p(m, 150, 300, MatrixForm::kRows, form);
+      p.args.problem.batch[0] = 2;
+      p.fill();
+      p.args.epilogue.bias = p.bias.data();
+      p.args.epilogue.residual = p.residual.data();
+      p.args.epilogue.activation = Activation::kHardSwish;
+      p.run(GetParam(), {.l2_bytes = 64 << 20, .threads = 1});
+      ASSERT_NO_FATAL_FAILURE(p.check());
+      const std::vector<float> whole = p.c;
+      for (int64_t l2 : {8 << 10, 20 << 10, 200 << 10})
+        for (int threads : {1, 2, 7, 64})
+          for (int64_t chunk : {1, 3, 1 << 20}) {  // tasks that are run together
+            p.c.assign(p.c.size(), kUntouched);
+            p.run(GetParam(), {.l2_bytes = l2, .threads = threads}, chunk);
+            ASSERT_EQ(p.c, whole) << m << " " << l2 << " " << threads << " " << chunk;
+          }
     }
 }
 
