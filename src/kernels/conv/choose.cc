@@ -83,10 +83,13 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.by_rows = !out_has_no_gaps(p) || worth;
   c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : up(out_pixels(p), c.tile_rows);
   const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * static_cast<int64_t>(sizeof(float));
-  c.n_group = least(panels, most(limits.l2_bytes / 2 / panel_bytes / 2 * 2, 2));
-  const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
   const double weight_bytes = static_cast<double>(depth * panels) * kPanel * sizeof(float);
   const bool near = weight_bytes * 2 <= static_cast<double>(limits.l2_bytes);
+  // Tiles that are gathered are so for each group of panels: larger groups are worth more than fetching the next one.
+  c.fetch_weights = c.by_rows && !near;
+  const int64_t room = limits.l2_bytes / (c.fetch_weights ? 4 : 2);
+  c.n_group = least(panels, most(room / panel_bytes / 2 * 2, 2));
+  const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
   const double gathered = static_cast<double>(out_pixels(p)) * static_cast<double>(depth) * sizeof(float);
   const Split split = split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / kStreamBytes);
   c.tile_block = even_block(c.tiles, split.m_tasks, limits.threads);

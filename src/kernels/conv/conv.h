@@ -124,6 +124,7 @@ struct ConvChoice {
   int64_t segments = 1, segment_k = 1, block_segments = 1;
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
+  bool fetch_weights = false;                            // those of the next n_group panels, which do not stay in cache
   // kDepthwise: output rows and channels of a task. Winograd: tile_block counts its tiles, n_block its panels.
   int64_t row_block = 0, channel_block = 0, channel_pass = 0;  // channel_pass: that rows pass by at a time
   // kGrouped: row_block and channel_block too; output rows made from one copy of their input, whose rows have so many

@@ -247,6 +247,38 @@ void gather_task(const ConvArgs& args, int64_t task, float* rows, float* scratch
     gather_pixel(args, args.x, corner_of(p, o), taps, taps + c.segments, rows + i * c.row_pitch);
 }
 
+// Weights that do not stay near come from beyond the second-level cache while the group of panels before them is
+// multiplied: each of its tiles fetches a piece.
+struct WeightFetch {
+  const float* next = nullptr;  // the next group's first panel, at its block's first k; null: nothing is fetched
+  int64_t panel_stride = 0, panels = 0;
+  int64_t pieces = 1, piece = 0;  // of a panel; in floats
+  int64_t depth = 0;              // steps of k of a row block
+
+  void aim(int64_t tile, RowBlock& block) const {
+    block.fetch[0] = {};
+    if (!next || tile >= panels * pieces) return;
+    block.fetch[0] = fetch_run(piece, panels / gemm_kernels.tile_panels, depth);
+    block.fetch[0].at = next + tile / pieces * panel_stride + tile % pieces * piece;
+  }
+};
+
+// Behind a group of panels comes the next one, and behind the task's last one the first of the next block of k. `w`: of
+// the convolution's group.
+WeightFetch weight_fetch(const ConvChoice& c, const TileTask& task, const RowBlock& group, int64_t first, int64_t last,
+                         const float* w) {
+  const bool turns = group.panel_end == task.panel_end;
+  if (!c.fetch_weights || (turns && last == c.segments)) return {};
+  const int64_t tiles = task.tile_end - task.tile_begin;
+  WeightFetch fetch{.panel_stride = group.panel_stride, .panels = group.panel_end - group.panel_begin};
+  fetch.next = w + (turns ? task.panel_begin : group.panel_end) * group.panel_stride +
+               (turns ? last : first) * c.segment_k * kPanel;
+  fetch.pieces = tiles > fetch.panels ? tiles / fetch.panels : 1;
+  fetch.depth = (last - first) * c.segment_k;
+  fetch.piece = (fetch.depth + fetch.pieces - 1) / fetch.pieces * kPanel;
+  return fetch;
+}
+
 void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
@@ -272,6 +304,7 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
     for (int64_t panel = task.panel_begin; panel < task.panel_end; panel += c.n_group) {
       block.panel_begin = panel;
       block.panel_end = panel + c.n_group < task.panel_end ? panel + c.n_group : task.panel_end;
+      const WeightFetch fetch = weight_fetch(c, task, block, first, last, w);
       ImplicitTile tile = tile_at(p, c, task.tile_begin);
       for (int64_t t = task.tile_begin; t < task.tile_end; ++t, advance(p, c, tile)) {
         const Reach reach = reach_of(p, c, corner_of(p, tile.first), tile.rows, parts.taps, {first, last, false});
@@ -283,6 +316,7 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
         block.c = args.y + at(p.out_view, tile.first) + block.column;
         block.residual =
             args.epilogue.residual ? args.epilogue.residual + at(p.residual_view, tile.first) + block.column : nullptr;
+        fetch.aim(t - task.tile_begin, block);
         gemm_kernels.row_block(block);
       }
     }
