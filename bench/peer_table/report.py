@@ -38,7 +38,7 @@ def line(net, threads, entry):
         low, middle, high = one["ratio_quartiles"]
         best = one["peers"][one["best_peer"]]["median_ms"]
         text += f"  {TITLES[one['best_peer']]:>12} {best:8.2f} ms  ratio {middle:.3f} ({low:.3f} to {high:.3f})"
-    text += f"  {100 * share_of_peak(one, entry['flops']):3.0f} % of peak  {one['rounds']} rounds"
+    text += f"  {number(100 * share_of_peak(one, entry['flops']), '3.0f'):>3} % of peak  {one['rounds']} rounds"
     return text + (f"  MISSED: {one['missed']}" if one["missed"] else "")
 
 

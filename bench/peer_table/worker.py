@@ -37,7 +37,7 @@ class Serving:
     def open(self, file, inputs):
         import numpy as np
         with np.load(inputs) as stored:
-            self.feed = {name: np.ascontiguousarray(stored[name]) for name in stored.files}
+            self.feed = {name: np.asarray(stored[name], order="C") for name in stored.files}
         forget_peak()
         empty = status_mb("VmRSS")
         began = time.perf_counter()
