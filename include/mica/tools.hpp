@@ -141,7 +141,8 @@ struct MachinePeak {
   MemoryLevel levels[4];                // L1, L2, L3, memory
 };
 // Takes about a second.
-mica_error* measure_peak(mica_context* context, MachinePeak& peak);
+// `passed`: bytes of weights that a run goes over; the shared cache's bandwidth is that of as many.
+mica_error* measure_peak(mica_context* context, MachinePeak& peak, int64_t passed = 0);
 // The least milliseconds that the ceilings of all threads allow each of a run's stages.
 std::vector<double> roofline_ms(const std::vector<LayerTime>& layers, const MachinePeak& peak);
 

@@ -88,17 +88,17 @@ struct Working {
 };
 
 // Half of a cache stays free for what else lives there. A shared last level is measured well beyond the one before it.
-Working working_set(const Machine& machine, int level, int workers) {
+Working working_set(const Machine& machine, int level, int workers, size_t passed) {
   const auto multiple = [](size_t bytes) { return std::max(kQuantum / 4, bytes / (kQuantum / 4) * (kQuantum / 4)); };
   if (level == 0) return {static_cast<double>(machine.l1d) * workers, multiple(machine.l1d / 2)};
   if (level == 1) return {static_cast<double>(machine.l2) * workers, multiple(machine.l2 / 2)};
   const size_t share = machine.l3 / (2 * static_cast<size_t>(workers));
-  return {static_cast<double>(machine.l3), multiple(std::min(share, 4 * machine.l2))};
+  return {static_cast<double>(machine.l3), multiple(std::min(share, std::max(4 * machine.l2, passed)))};
 }
 
 }  // namespace
 
-Result<MachinePeak> measure_peak(Context& context) {
+Result<MachinePeak> measure_peak(Context& context, size_t passed) {
   Threads& threads = *context.threads;
   const Machine& machine = context.machine;
   const auto workers = static_cast<size_t>(threads.concurrency());
@@ -124,7 +124,7 @@ Result<MachinePeak> measure_peak(Context& context) {
   peak.bytes_one = far.copy_one, peak.bytes_all = far.copy_all;
   peak.levels[3] = {1e300, std::max(far.read_one, far.copy_one), std::max(far.read_all, far.copy_all)};
   for (int level = 2; level >= 0; --level) {
-    const Working set = working_set(machine, level, static_cast<int>(workers));
+    const Working set = working_set(machine, level, static_cast<int>(workers), passed);
     peak.levels[level] = peak.levels[level + 1];
     if (set.bytes > part || (level == 2 && machine.l3 <= machine.l2 * workers)) continue;
     const Bandwidth near = measure_bandwidth(context, memory, set.bytes, kTries);

@@ -17,7 +17,9 @@ struct MachinePeak {
   double bytes_one = 0, bytes_all = 0;  // bytes a second: reading one stream and writing another, far beyond the caches
   MemoryLevel levels[4];                // L1, L2, L3, memory; a cache that the machine lacks has the next one's numbers
 };
-// Takes about a second, most of it for memory far larger than the last cache. Errors: kOutOfMemory.
-Result<MachinePeak> measure_peak(Context& context);
+// Takes about a second, most of it for memory far larger than the last cache. `passed`: bytes that a thread goes over
+// in a run, a model's weights; the shared cache is measured over as many where it holds them, since it is the slower
+// the more of it is read. Errors: kOutOfMemory.
+Result<MachinePeak> measure_peak(Context& context, size_t passed = 0);
 
 }  // namespace mica

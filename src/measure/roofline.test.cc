@@ -64,6 +64,10 @@ TEST(Peak, CeilingsArePlausible) {
     EXPECT_LE(peak->levels[i].one, peak->levels[i - 1].one) << i;
     EXPECT_GE(peak->levels[i].bytes, peak->levels[i - 1].bytes) << i;
   }
+  const auto wide = measure_peak(context, size_t{1} << 40);  // more than any cache holds: as far as it goes
+  ASSERT_TRUE(wide.ok());
+  EXPECT_GT(wide->levels[2].one, 1e8);
+  EXPECT_LE(wide->levels[2].one, wide->levels[1].one);
 }
 
 }  // namespace

@@ -109,9 +109,9 @@ std::string trace_json(const std::vector<LayerTime>& layers, const std::string& 
 mica_error* count_flops(mica_session* session, int64_t& flops) { return give(add_flops(session, flops)); }
 int64_t peak_rss_bytes() { return static_cast<int64_t>(mica::peak_rss_bytes()); }
 
-mica_error* measure_peak(mica_context* context, MachinePeak& peak) {
+mica_error* measure_peak(mica_context* context, MachinePeak& peak, int64_t passed) {
   if (!context) return give(error(Code::kUsage, "the context is null"));
-  auto found = mica::measure_peak(context->core);
+  auto found = mica::measure_peak(context->core, static_cast<size_t>(passed));
   if (!found.ok()) return give(found.take_error());
   peak = {found->flops_one, found->flops_all, found->bytes_one, found->bytes_all, found->dot_one, found->dot_all, {}};
   for (size_t i = 0; i < std::size(peak.levels); ++i)
