@@ -168,11 +168,7 @@ int run(const BenchFlags& flags) {
     check(tools::profile(session.get(), stages));
     write_file(flags.trace, tools::trace_json(stages, flags.model.path));
   }
-  if (flags.layers) {
-    int64_t weights = 0;
-    for (const tools::LayerTime& layer : n.report.layers) weights += layer.constant_bytes;
-    check(tools::measure_peak(context.get(), n.peak, weights));
-  }
+  if (flags.layers) check(tools::measure_peak(context.get(), n.peak, n.report.layers));
   if (flags.format == "json") {
     fmt::print("{}\n", json_of(flags, n).dump(2, ' ', false, Json::error_handler_t::replace));
     return kOk;

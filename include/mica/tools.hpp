@@ -140,9 +140,8 @@ struct MachinePeak {
   double dot_one = 0, dot_all = 0;      // operations a second of products of bytes
   MemoryLevel levels[4];                // L1, L2, L3, memory
 };
-// Takes about a second.
-// `passed`: bytes of weights that a run goes over; the shared cache's bandwidth is that of as many.
-mica_error* measure_peak(mica_context* context, MachinePeak& peak, int64_t passed = 0);
+// Takes about a second. The shared cache is measured over as many bytes as the layers have weights.
+mica_error* measure_peak(mica_context* context, MachinePeak& peak, const std::vector<LayerTime>& layers = {});
 // The least milliseconds that the ceilings of all threads allow each of a run's stages.
 std::vector<double> roofline_ms(const std::vector<LayerTime>& layers, const MachinePeak& peak);
 

@@ -19,6 +19,12 @@ LayerTime public_layer(const mica::LayerTime& layer) {
           layer.share, layer.flops, layer.bytes,  layer.constant_bytes, layer.bytes_product};
 }
 
+int64_t weight_bytes(const std::vector<LayerTime>& layers) {
+  int64_t bytes = 0;
+  for (const LayerTime& layer : layers) bytes += layer.constant_bytes;
+  return bytes;
+}
+
 Status run_bench(mica_session* session, const BenchOptions& options, BenchReport& report) {
   MICA_CHECK(session && !session->stage, kUsage, "measuring needs a session without a stage callback");
   mica::BenchOptions inner;
@@ -109,9 +115,9 @@ std::string trace_json(const std::vector<LayerTime>& layers, const std::string& 
 mica_error* count_flops(mica_session* session, int64_t& flops) { return give(add_flops(session, flops)); }
 int64_t peak_rss_bytes() { return static_cast<int64_t>(mica::peak_rss_bytes()); }
 
-mica_error* measure_peak(mica_context* context, MachinePeak& peak, int64_t passed) {
+mica_error* measure_peak(mica_context* context, MachinePeak& peak, const std::vector<LayerTime>& layers) {
   if (!context) return give(error(Code::kUsage, "the context is null"));
-  auto found = mica::measure_peak(context->core, static_cast<size_t>(passed));
+  auto found = mica::measure_peak(context->core, static_cast<size_t>(weight_bytes(layers)));
   if (!found.ok()) return give(found.take_error());
   peak = {found->flops_one, found->flops_all, found->bytes_one, found->bytes_all, found->dot_one, found->dot_all, {}};
   for (size_t i = 0; i < std::size(peak.levels); ++i)
@@ -124,13 +130,12 @@ std::vector<double> roofline_ms(const std::vector<LayerTime>& layers, const Mach
       peak.flops_one, peak.flops_all, peak.dot_one, peak.dot_all, peak.bytes_one, peak.bytes_all, {}};
   for (size_t i = 0; i < std::size(peak.levels); ++i)
     inner.levels[i] = {peak.levels[i].bytes, peak.levels[i].one, peak.levels[i].all};
-  double constants = 0;
-  for (const LayerTime& layer : layers) constants += static_cast<double>(layer.constant_bytes);
+  const auto weights = static_cast<double>(weight_bytes(layers));
   std::vector<double> made;
   for (const LayerTime& layer : layers) {
     const StageWork work{static_cast<double>(layer.flops), static_cast<double>(layer.bytes - layer.constant_bytes),
                          static_cast<double>(layer.constant_bytes), layer.bytes_product};
-    made.push_back(roofline_seconds(work, inner, constants) * 1e3);
+    made.push_back(roofline_seconds(work, inner, weights) * 1e3);
   }
   return made;
 }

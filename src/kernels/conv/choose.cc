@@ -82,7 +82,7 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const bool worth = c.tiles_per_row * c.tile_rows * 10 <= p.out[2] * 13 && (!touches || c.tiles_per_row > 2);
   c.by_rows = !out_has_no_gaps(p) || worth;
   c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : up(out_pixels(p), c.tile_rows);
-  const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * static_cast<int64_t>(sizeof(float));
+  const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * kFloatBytes;
   const double weight_bytes = static_cast<double>(depth * panels) * kPanel * sizeof(float);
   const bool near = weight_bytes * 2 <= static_cast<double>(limits.l2_bytes);
   // Tiles that are gathered are so for each group of panels: larger groups are worth more than fetching the next one.
@@ -142,7 +142,7 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
   // to the next; fewer than four lines of a pixel would not be worth the way through memory.
-  const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * static_cast<int64_t>(sizeof(float));
+  const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * kFloatBytes;
   const int64_t pass = limits.l1_bytes / 2 / column_bytes;
   c.channel_pass = pass >= 4 ? least(pass * kPanel, c.channel_block) : c.channel_block;
   c.scratch_floats = up(p.kernel[0] * p.kernel[1] * 4, 16) * 16;  // two pointers for each kernel row
@@ -159,8 +159,7 @@ void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& 
   const int64_t pixel = unit * grouped_versions(width), span = (p.kernel[1] - 1) * p.dilation[1] + 1;
   c.band_columns = (most(p.out[2], kMostGroupedTile) - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
   const int64_t line = p.kernel[0] * c.band_columns * pixel, least_rows = up(span, p.stride[1]);
-  const int64_t fitting =
-      (limits.l1_bytes * 3 / 4 / static_cast<int64_t>(sizeof(float)) / line - span) / p.stride[1] + 1;
+  const int64_t fitting = (limits.l1_bytes * 3 / 4 / kFloatBytes / line - span) / p.stride[1] + 1;
   c.band_rows = least(most(fitting, least_rows), least(p.out[1], c.row_block));
   // Two pointers for each kernel row, an offset for each tap and at most width / 2 blocks, and the band.
   c.scratch_floats = up(p.kernel[0] * p.kernel[1] * 4 + p.kernel[2] * width, 16) * 16 +
@@ -301,7 +300,7 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    : c.by_rows   ? "by-rows "
                                  : "",
                    c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
-                   c.scratch_floats * static_cast<int64_t>(sizeof(float)));
+                   c.scratch_floats * kFloatBytes);
 }
 
 }  // namespace mica

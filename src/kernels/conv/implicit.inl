@@ -253,12 +253,12 @@ struct WeightFetch {
   const float* next = nullptr;  // the next group's first panel, at its block's first k; null: nothing is fetched
   int64_t panel_stride = 0, panels = 0;
   int64_t pieces = 1, piece = 0;  // of a panel; in floats
-  int64_t depth = 0;              // steps of k of a row block
+  int64_t tiles = 0, depth = 0;   // main tiles and steps of k of a row block
 
   void aim(int64_t tile, RowBlock& block) const {
     block.fetch[0] = {};
     if (!next || tile >= panels * pieces) return;
-    block.fetch[0] = fetch_run(piece, panels / gemm_kernels.tile_panels, depth);
+    block.fetch[0] = fetch_run(piece, tiles, depth);
     block.fetch[0].at = next + tile / pieces * panel_stride + tile % pieces * piece;
   }
 };
@@ -269,11 +269,12 @@ WeightFetch weight_fetch(const ConvChoice& c, const TileTask& task, const RowBlo
                          const float* w) {
   const bool turns = group.panel_end == task.panel_end;
   if (!c.fetch_weights || (turns && last == c.segments)) return {};
-  const int64_t tiles = task.tile_end - task.tile_begin;
-  WeightFetch fetch{.panel_stride = group.panel_stride, .panels = group.panel_end - group.panel_begin};
-  fetch.next = w + (turns ? task.panel_begin : group.panel_end) * group.panel_stride +
-               (turns ? last : first) * c.segment_k * kPanel;
-  fetch.pieces = tiles > fetch.panels ? tiles / fetch.panels : 1;
+  const int64_t next = turns ? task.panel_begin : group.panel_end, left = task.panel_end - next;
+  WeightFetch fetch{.panel_stride = group.panel_stride, .panels = left < c.n_group ? left : c.n_group};
+  fetch.next = w + next * group.panel_stride + (turns ? last : first) * c.segment_k * kPanel;
+  const int64_t blocks = task.tile_end - task.tile_begin;
+  fetch.pieces = blocks > fetch.panels ? blocks / fetch.panels : 1;
+  fetch.tiles = (group.panel_end - group.panel_begin) / gemm_kernels.tile_panels;
   fetch.depth = (last - first) * c.segment_k;
   fetch.piece = (fetch.depth + fetch.pieces - 1) / fetch.pieces * kPanel;
   return fetch;
