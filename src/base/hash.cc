@@ -21,18 +21,18 @@ T load(const std::byte* p) {
 uint64_t round(uint64_t lane, uint64_t input) { return rotate(lane + input * kPrime2, 31) * kPrime1; }
 uint64_t merge(uint64_t hash, uint64_t lane) { return (hash ^ round(0, lane)) * kPrime1 + kPrime4; }
 
-// kTables[k][b]: what byte b does to the checksum when k zero bytes follow it.
-using Tables = std::array<std::array<uint32_t, 256>, 8>;
+// kTables[k][n]: what a word's k-th four bits, which are n, do to the checksum. Whole bytes would be faster by half,
+// and their tables eight times as large.
+using Tables = std::array<std::array<uint32_t, 16>, 16>;
 constexpr Tables make_tables() {
   constexpr uint32_t kReflectedPolynomial = 0x82f63b78u;  // of 0x1edc6f41
   Tables tables{};
-  for (uint32_t b = 0; b < 256; ++b) {
-    uint32_t crc = b;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kReflectedPolynomial : 0);
-    tables[0][b] = crc;
-  }
-  for (size_t k = 1; k < 8; ++k) {
-    for (size_t b = 0; b < 256; ++b) tables[k][b] = tables[k - 1][b] >> 8 ^ tables[0][tables[k - 1][b] & 255];
+  for (size_t k = 0; k < 16; ++k) {
+    for (uint32_t n = 0; n < 16; ++n) {
+      uint32_t crc = n;
+      for (size_t bit = 4 * k; bit < 64; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kReflectedPolynomial : 0);
+      tables[k][n] = crc;
+    }
   }
   return tables;
 }
@@ -71,9 +71,12 @@ uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
   for (; left >= 8; p += 8, left -= 8) {
     const uint64_t word = load<uint64_t>(p) ^ crc;
     crc = 0;
-    for (size_t k = 0; k < 8; ++k) crc ^= kTables[7 - k][word >> (8 * k) & 255];
+    for (size_t k = 0; k < 16; ++k) crc ^= kTables[k][word >> (4 * k) & 15];
   }
-  for (; left > 0; ++p, --left) crc = crc >> 8 ^ kTables[0][(crc ^ static_cast<uint32_t>(*p)) & 255];
+  for (; left > 0; ++p, --left) {
+    const uint32_t byte = crc ^ static_cast<uint32_t>(*p);
+    crc = crc >> 8 ^ kTables[14][byte & 15] ^ kTables[15][byte >> 4 & 15];
+  }
   return ~crc;
 }
 

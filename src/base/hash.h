@@ -22,7 +22,7 @@ constexpr uint64_t hash_combine(uint64_t hash, uint64_t part) {
 }
 
 // CRC-32C (Castagnoli; RFC 3720, appendix B.4), reflected, as iSCSI and ext4 use it. Pieces chain: crc32c(b,
-// crc32c(a)). Finds every error burst of up to 32 bits. Tables of 8 x 256 entries take eight bytes a step.
+// crc32c(a)). Finds every error burst of up to 32 bits. A table of 1 KiB takes eight bytes a step.
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
 
 }  // namespace mica
