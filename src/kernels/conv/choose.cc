@@ -144,8 +144,8 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   // to the next; fewer than four lines of a pixel would not be worth the way through memory.
   const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * kFloatBytes;
   const int64_t pass = limits.l1_bytes / 2 / column_bytes;
-  c.channel_pass = pass >= 4 ? least(pass * kPanel, c.channel_block) : c.channel_block;
-  c.scratch_floats = up(p.kernel[0] * p.kernel[1] * 4, 16) * 16;  // two pointers for each kernel row
+  c.channel_pass = pass >= 2 ? least(pass * kPanel, c.channel_block) : c.channel_block;
+  c.scratch_floats = up((p.kernel[0] * p.kernel[1] + 1) * 4, 16) * 16;  // two pointers for each row of input
 }
 
 void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {

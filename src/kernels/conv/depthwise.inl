@@ -11,7 +11,8 @@ struct DepthwiseTap {
   const float* w;   // the row's first tap, channel 0
 };
 
-// One output row of kLanes (or `lanes`) channels from `channel` on.
+// One output row of kLanes (or `lanes`) channels from `channel` on, or two rows. Two rows share the taps of both: their
+// weights are the first row's, the second row's lie one kernel row before.
 struct DepthwiseRow {
   const DepthwiseTap* taps;
   int64_t tap_count;
@@ -20,8 +21,10 @@ struct DepthwiseRow {
   const float* bias;  // or null
   float* out;
   int64_t out_pixel;
+  int64_t out_row;               // to the second row
+  bool first_alone, last_alone;  // of two rows: the first tap is the first row's only, the last the second row's
   int lanes;
-  float lo, hi;  // -inf and inf where nothing is clipped
+  LaneFinish finish;
 };
 
 template <bool kFull>
@@ -36,16 +39,18 @@ MICA_INLINE void store_lanes(float* p, F32 v, int lanes) {
     store_partial(p, v, lanes);
 }
 
-// kPixels outputs from output `o` on, of a kernel kWidth wide with stride kStride. Each input column of a row is read
-// once and goes into every output that it touches; the sums are independent chains, as many as the latency of a
-// multiply-add wants. Only the outer columns, half of the kernel on each side, may lie outside the input.
-template <int kWidth, int kStride, int kPixels, bool kFull>
+// kPixels outputs from output `o` on, of a kernel kWidth wide with stride kStride, in each of kRows rows. Each input
+// column of a row is read once and goes into every output that it touches; the sums are independent chains, as many as
+// the latency of a multiply-add wants. Only the outer columns, half of the kernel on each side, may lie outside the
+// input.
+template <int kWidth, int kStride, int kPixels, bool kFull, int kRows>
 MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int64_t o) {
-  F32 sum[kPixels];
+  F32 sum[kRows][kPixels];
   const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
-  MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
+  MICA_UNROLL for (int row = 0; row < kRows; ++row) MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[row][i] = bias;
   const int64_t x = o * kStride - p.pad[2], pixel = p.in_view.pixel, width = p.in[2];
-  for (int64_t r = 0; r < d.tap_count; ++r) {
+  const int64_t above = kWidth * d.tap_stride;  // from a kernel row's weights to those before
+  const auto add_tap = [&](int64_t r, bool first, bool second) __attribute__((always_inline)) {
     const float* in = d.taps[r].in + d.channel + x * pixel;
     const float* w = d.taps[r].w + d.channel;
     constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
@@ -54,73 +59,81 @@ MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int
       const bool outer = j < kWidth / 2 || j >= kColumns - kWidth / 2;
       value[j] = !outer || inside(x + j, width) ? load_lanes<kFull>(in + j * pixel, d.lanes) : zero();
     }
-    MICA_UNROLL for (int t = 0; t < kWidth; ++t) {
-      const F32 weight = load(w + t * d.tap_stride);
-      MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = fma(value[i * kStride + t], weight, sum[i]);
+    MICA_UNROLL for (int t = 0; t < kWidth; ++t) MICA_UNROLL for (int row = 0; row < kRows; ++row) {
+      if (row == 0 ? !first : !second) continue;
+      const F32 weight = load(w + t * d.tap_stride - row * above);
+      MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[row][i] = fma(value[i * kStride + t], weight, sum[row][i]);
     }
-  }
-  const F32 lo = set1(d.lo), hi = set1(d.hi);
+  };
+  int64_t r = 0;
+  if (kRows == 2 && d.first_alone) add_tap(r++, true, false);
+  for (const int64_t end = d.tap_count - (kRows == 2 && d.last_alone); r < end; ++r) add_tap(r, true, true);
+  if (kRows == 2 && d.last_alone) add_tap(r, false, true);
+  const LaneFinish finish = d.finish;  // a copy: what is stored might alias it
   float* out = d.out + o * d.out_pixel;
-  MICA_UNROLL for (int i = 0; i < kPixels; ++i)
-      store_lanes<kFull>(out + i * d.out_pixel, min_fast(hi, max_fast(lo, sum[i])), d.lanes);
+  MICA_UNROLL for (int row = 0; row < kRows; ++row) MICA_UNROLL for (int i = 0; i < kPixels; ++i)
+      store_lanes<kFull>(out + row * d.out_row + i * d.out_pixel, finish(sum[row][i]), d.lanes);
 }
 
 // Three rows 3 wide, with the nine weights of kVectors vectors of channels in registers. Stride 1: each new input
 // column of three pixels is read once and goes into the three outputs that it touches. Stride 2: neighbours share one
-// column. Every sum runs over the columns from left to right.
-template <int kStride, bool kFull, int kVectors>
-MICA_INLINE void depthwise_3x3_row(const ConvProblem& p, const DepthwiseRow& d) {
-  F32 w[kVectors][9], bias[kVectors];
-  MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
-    const int64_t at = d.channel + k * kLanes;
-    MICA_UNROLL for (int t = 0; t < 9; ++t) w[k][t] = load(d.taps[t / 3].w + at + t % 3 * d.tap_stride);
-    bias[k] = d.bias ? load_lanes<kFull>(d.bias + k * kLanes, d.lanes) : zero();
-  }
-  const F32 lo = set1(d.lo), hi = set1(d.hi);
-  const float *r0 = d.taps[0].in + d.channel, *r1 = d.taps[1].in + d.channel, *r2 = d.taps[2].in + d.channel;
+// column. Every sum runs over the columns from left to right. kRows: output rows, which read their input rows once.
+template <int kStride, bool kFull, int kVectors, int kRows = 1>
+MICA_INLINE void depthwise_3x3_rows(const ConvProblem& p, const DepthwiseRow& d) {
+  static_assert(kRows == 1 || kStride == 1);
+  F32 w[kVectors][9];
+  MICA_UNROLL for (int k = 0; k < kVectors; ++k) MICA_UNROLL for (int t = 0; t < 9; ++t) w[k][t] =
+      load(d.taps[t / 3].w + d.channel + k * kLanes + t % 3 * d.tap_stride);
+  alignas(64) float zeros[kVectors * kLanes] = {};
+  const float* bias_at = d.bias ? d.bias : zeros;
+  const auto bias = [&](int k) __attribute__((always_inline)) {
+    return load_lanes<kFull>(bias_at + k * kLanes, d.lanes);
+  };
+  const LaneFinish finish = d.finish;  // a copy: what is stored might alias it
+  const float* in[kRows + 2];
+  MICA_UNROLL for (int i = 0; i < kRows + 2; ++i) in[i] = d.taps[i].in + d.channel;
   const int64_t pixel = p.in_view.pixel;
-  const auto column = [&](int64_t x, F32(&v)[kVectors][3]) __attribute__((always_inline)) {
+  using Column = F32[kRows + 2];
+  const auto column = [&](int64_t x, int k, Column& v) __attribute__((always_inline)) {
     const bool reads = inside(x, p.in[2]);
-    MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
-      const int64_t at = x * pixel + k * kLanes;
-      v[k][0] = reads ? load_lanes<kFull>(r0 + at, d.lanes) : zero();
-      v[k][1] = reads ? load_lanes<kFull>(r1 + at, d.lanes) : zero();
-      v[k][2] = reads ? load_lanes<kFull>(r2 + at, d.lanes) : zero();
-    }
+    MICA_UNROLL for (int i = 0; i < kRows + 2; ++i) v[i] =
+        reads ? load_lanes<kFull>(in[i] + x * pixel + k * kLanes, d.lanes) : zero();
   };
-  const auto tap = [&](F32 sum, const F32(&v)[3], const F32(&u)[9], int t) __attribute__((always_inline)) {
-    return fma(v[2], u[6 + t], fma(v[1], u[3 + t], fma(v[0], u[t], sum)));
+  const auto tap = [&](F32 sum, const Column& v, int row, int k, int t) __attribute__((always_inline)) {
+    return fma(v[row + 2], w[k][6 + t], fma(v[row + 1], w[k][3 + t], fma(v[row], w[k][t], sum)));
   };
-  const auto put = [&](int64_t x, int k, F32 sum) __attribute__((always_inline)) {
-    store_lanes<kFull>(d.out + x * d.out_pixel + k * kLanes, min_fast(hi, max_fast(lo, sum)), d.lanes);
+  const auto put = [&](int64_t x, int row, int k, F32 sum) __attribute__((always_inline)) {
+    store_lanes<kFull>(d.out + row * d.out_row + x * d.out_pixel + k * kLanes, finish(sum), d.lanes);
   };
   const int64_t width = p.out[2];
   int64_t x = -p.pad[2];
-  F32 v[kVectors][3], a[kVectors], b[kVectors];
-  column(x, v);
-  MICA_UNROLL for (int k = 0; k < kVectors; ++k) a[k] = tap(bias[k], v[k], w[k], 0);
-  if (kStride == 1) {
-    column(x + 1, v);
+  Column v;
+  F32 a[kVectors][kRows], b[kVectors][kRows];
+  MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
+    column(x, k, v);
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) a[k][i] = tap(bias(k), v, i, k, 0);
+    if (kStride == 2) continue;
+    column(x + 1, k, v);
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) {
+      a[k][i] = tap(a[k][i], v, i, k, 1);
+      b[k][i] = tap(bias(k), v, i, k, 0);
+    }
+  }
+  for (int64_t o = 0; o < width; ++o) {
     MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
-      a[k] = tap(a[k], v[k], w[k], 1);
-      b[k] = tap(bias[k], v[k], w[k], 0);
-    }
-    for (int64_t o = 0; o < width; ++o) {
-      column(x + o + 2, v);
-      MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
-        put(o, k, tap(a[k], v[k], w[k], 2));
-        a[k] = tap(b[k], v[k], w[k], 1);
-        b[k] = tap(bias[k], v[k], w[k], 0);
-      }
-    }
-  } else {
-    for (int64_t o = 0; o < width; ++o, x += 2) {
-      column(x + 1, v);
-      MICA_UNROLL for (int k = 0; k < kVectors; ++k) a[k] = tap(a[k], v[k], w[k], 1);
-      column(x + 2, v);
-      MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
-        put(o, k, tap(a[k], v[k], w[k], 2));
-        a[k] = tap(bias[k], v[k], w[k], 0);
+      if (kStride == 1) {
+        column(x + o + 2, k, v);
+        MICA_UNROLL for (int i = 0; i < kRows; ++i) {
+          put(o, i, k, tap(a[k][i], v, i, k, 2));
+          a[k][i] = tap(b[k][i], v, i, k, 1);
+          b[k][i] = tap(bias(k), v, i, k, 0);
+        }
+      } else {
+        column(x + 2 * o + 1, k, v);
+        a[k][0] = tap(a[k][0], v, 0, k, 1);
+        column(x + 2 * o + 2, k, v);
+        put(o, 0, k, tap(a[k][0], v, 0, k, 2));
+        a[k][0] = tap(bias(k), v, 0, k, 0);
       }
     }
   }
@@ -142,9 +155,9 @@ MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, i
           fma(load_lanes<kFull>(in + i * step, d.lanes), weight, sum[i]);
     }
   }
-  const F32 lo = set1(d.lo), hi = set1(d.hi);
+  const LaneFinish finish = d.finish;  // a copy: what is stored might alias it
   MICA_UNROLL for (int i = 0; i < kPixels; ++i)
-      store_lanes<kFull>(d.out + (o + i) * d.out_pixel, min_fast(hi, max_fast(lo, sum[i])), d.lanes);
+      store_lanes<kFull>(d.out + (o + i) * d.out_pixel, finish(sum[i]), d.lanes);
 }
 
 template <bool kFull>
@@ -174,19 +187,42 @@ void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
   }
 }
 
+inline constexpr int kNarrowTile = 4;
+
+// Whether tiles make all of a row: it is wide enough, and nothing but half of the kernel lies outside the input.
+MICA_INLINE bool tiles_fit(const ConvProblem& p) {
+  const int64_t half = p.kernel[2] / 2, width = p.out[2];
+  const int64_t behind = (width - 1) * p.stride[2] - p.pad[2] + p.kernel[2] - p.in[2];
+  return width >= kNarrowTile && p.pad[2] <= half && behind <= half;
+}
+
 // Seven outputs at a time: the widths of common networks are its multiples; four of 3x3, where only the picture's first
 // and last rows come here. The last tile makes again what it shares with the one before.
-template <int kWidth, int kStride, bool kFull>
-void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
-  if (kWidth == 3 && d.tap_count == 3) return depthwise_3x3_row<kStride, kFull, 1>(p, d);
-  constexpr int kNarrow = 4, kWide = kWidth == 3 ? kNarrow : 7, kHalf = kWidth / 2;
-  const int64_t width = p.out[2], behind = (width - 1) * kStride - p.pad[2] + kWidth - p.in[2];
-  if (width < kNarrow || p.pad[2] > kHalf || behind > kHalf) return depthwise_row<kFull>(p, d);
+template <int kWidth, int kStride, bool kFull, int kRows>
+MICA_INLINE void depthwise_tiles(const ConvProblem& p, const DepthwiseRow& d) {
+  constexpr int kNarrow = kNarrowTile, kWide = kWidth == 3 ? kNarrow : 7;
+  const int64_t width = p.out[2];
   int64_t o = 0;
   for (; kWide > kNarrow && width - o > kNarrow && width >= kWide; o += kWide)
-    depthwise_tile<kWidth, kStride, kWide, kFull>(p, d, o <= width - kWide ? o : width - kWide);
+    depthwise_tile<kWidth, kStride, kWide, kFull, kRows>(p, d, o <= width - kWide ? o : width - kWide);
   for (; o < width; o += kNarrow)
-    depthwise_tile<kWidth, kStride, kNarrow, kFull>(p, d, o <= width - kNarrow ? o : width - kNarrow);
+    depthwise_tile<kWidth, kStride, kNarrow, kFull, kRows>(p, d, o <= width - kNarrow ? o : width - kNarrow);
+}
+
+template <int kWidth, int kStride, bool kFull>
+void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
+  if (kWidth == 3 && d.tap_count == 3) return depthwise_3x3_rows<kStride, kFull, 1>(p, d);
+  if (!tiles_fit(p)) return depthwise_row<kFull>(p, d);
+  depthwise_tiles<kWidth, kStride, kFull, 1>(p, d);
+}
+
+// Two output rows, whose input rows are read once.
+template <int kWidth>
+void depthwise_two_rows(const ConvProblem& p, const DepthwiseRow& d) {
+  if constexpr (kWidth == 3)
+    depthwise_3x3_rows<1, true, 2, 2>(p, d);
+  else
+    depthwise_tiles<kWidth, 1, true, 2>(p, d);
 }
 
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
@@ -226,7 +262,7 @@ MICA_INLINE DepthwiseRowFn depthwise_fn(const ConvProblem& p) {
 // suffice.
 template <int kStride>
 void depthwise_row_pair(const ConvProblem& p, const DepthwiseRow& d) {
-  depthwise_3x3_row<kStride, true, 2>(p, d);
+  depthwise_3x3_rows<kStride, true, 2>(p, d);
 }
 MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
   if (kRegisters < 32 || p.kernel[2] != 3 || p.dilation[2] != 1) return nullptr;
@@ -237,14 +273,29 @@ MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
   return nullptr;
 }
 
-// The kernel's rows that lie inside the input, for output row `o` (its x is not read); returns how many.
-MICA_INLINE int64_t aim_rows(const ConvArgs& args, const Pixel& o, int64_t tap_stride, DepthwiseTap* taps) {
+// Two output rows at a time. Null where their input rows are not neighbours.
+MICA_INLINE DepthwiseRowFn depthwise_two_fn(const ConvProblem& p) {
+  const bool neighbours = p.kernel[0] == 1 && p.stride[1] == 1 && p.dilation[1] == 1;
+  if (kRegisters < 32 || !neighbours || p.stride[2] != 1 || p.dilation[2] != 1) return nullptr;
+  if constexpr (kRegisters >= 32 && has_depthwise<3, 1, true>())
+    if (p.kernel[1] == 3 && p.kernel[2] == 3) return depthwise_two_rows<3>;
+  if constexpr (kRegisters >= 32 && has_depthwise<5, 1, true>())
+    if (p.kernel[2] == 5 && tiles_fit(p)) return depthwise_two_rows<5>;
+  if constexpr (kRegisters >= 32 && has_depthwise<7, 1, true>())
+    if (p.kernel[2] == 7 && tiles_fit(p)) return depthwise_two_rows<7>;
+  return nullptr;
+}
+
+// The kernel's rows that lie inside the input, for output row `o` (its x is not read); returns how many. `more`: so
+// many rows below the kernel count, too.
+MICA_INLINE int64_t aim_rows(const ConvArgs& args, const Pixel& o, int64_t tap_stride, DepthwiseTap* taps,
+                             int64_t more = 0) {
   const ConvProblem& p = args.problem;
   const Pixel corner = corner_of(p, o);
   const float* w = args.w;
   int64_t count = 0;
   for (int64_t z = 0; z < p.kernel[0]; ++z)
-    for (int64_t y = 0; y < p.kernel[1]; ++y, w += p.kernel[2] * tap_stride) {
+    for (int64_t y = 0; y < p.kernel[1] + more; ++y, w += p.kernel[2] * tap_stride) {
       const Pixel from{o.image, corner.z + z * p.dilation[0], corner.y + y * p.dilation[1], 0};
       if (inside(from.z, p.in[0]) && inside(from.y, p.in[1])) taps[count++] = {args.x + at(p.in_view, from), w};
     }
@@ -295,39 +346,89 @@ MICA_INLINE void store_row_means(const ConvArgs& args, const DepthwiseRange& ran
     store_partial(to + channel, mean_of_row<false>(out + channel, pixel, width, lanes), lanes);
 }
 
-void depthwise_rows(const ConvArgs& args, const DepthwiseRange& range, DepthwiseTap* taps) {
-  const ConvProblem& p = args.problem;
-  const GemmEpilogue& e = args.epilogue;
-  const bool clips = e.activation == Activation::kClip && !e.residual;
-  const bool later = !clips && (e.activation != Activation::kNone || e.residual);
-  const float inf = __builtin_inff();
-  const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
-  const DepthwiseRowFn whole = depthwise_fn<true>(p), partial = depthwise_fn<false>(p), pair = depthwise_pair_fn(p);
-  DepthwiseRow d{.taps = taps,
-                 .tap_stride = panel_count(p.out_channels) * kPanel,
-                 .out_pixel = p.out_view.pixel,
-                 .lo = clips ? e.a : -inf,
-                 .hi = clips ? e.b : inf};
-  for (int64_t row = range.row_begin; row < range.row_end; ++row) {
-    const int64_t plane = row / p.out[1];
-    const Pixel o{plane / p.out[0], plane % p.out[0], row % p.out[1], 0};
-    d.tap_count = aim_rows(args, o, d.tap_stride, taps);
-    int64_t width = kLanes;  // of a pass
-    for (int64_t channel = range.channel_begin; channel < range.channel_end; channel += width) {
-      const int64_t left = range.channel_end - channel;
-      const bool both = pair && d.tap_count == 3 && left >= 2 * kLanes;
-      width = both ? 2 * kLanes : least(left, kLanes);
-      d.channel = channel;
-      d.lanes = static_cast<int>(least(left, kLanes));
-      d.bias = e.bias ? e.bias + channel : nullptr;
-      d.out = args.y + at(p.out_view, o) + channel;
-      (both ? pair : d.lanes == kLanes ? whole : partial)(p, d);
-      if (e.finish && !later) e.finish(e.finish_context, d.out, d.out_pixel, row * p.out[2], channel, p.out[2], width);
-    }
-    if (later) depthwise_finish(args, range, row, o);
-    if (kWithRowMeans && args.row_means) store_row_means(args, range, row, o);
+// Runs the rows of a range, one or two at a time.
+class DepthwiseRunner {
+ public:
+  MICA_INLINE DepthwiseRunner(const ConvArgs& args, const DepthwiseRange& range, DepthwiseTap* taps)
+      : args_(args),
+        range_(range),
+        taps_(taps),
+        d_{.finish = LaneFinish(args.epilogue)},
+        later_(!LaneFinish::suffices(args.epilogue)) {
+    d_.taps = taps;
+    d_.tap_stride = panel_count(args.problem.out_channels) * kPanel;
+    d_.out_pixel = args.problem.out_view.pixel;
+    d_.out_row = args.problem.out_view.row;
   }
-}
+
+  MICA_INLINE void run() {
+    const ConvProblem& p = args_.problem;
+    for (int64_t row = range_.row_begin, rows = 1; row < range_.row_end; row += rows) {
+      const int64_t plane = row / p.out[1];
+      Pixel o{plane / p.out[0], plane % p.out[0], row % p.out[1], 0};
+      int64_t channel = range_.channel_begin;
+      rows = 1;
+      if (two_ && row + 1 < range_.row_end && o.y + 1 < p.out[1] && aim_two(o)) {
+        rows = 2;
+        for (; range_.channel_end - channel >= two_width_; channel += two_width_) {
+          run_channels(two_, o, row, channel, two_width_);
+          tell(d_.out + d_.out_row, row + 1, channel, two_width_);
+        }
+      }
+      for (int64_t i = 0; i < rows; ++i, ++o.y) run_row(o, row + i, channel);
+    }
+  }
+
+ private:
+  // The input rows of two output rows; false where one at a time is better.
+  MICA_INLINE bool aim_two(const Pixel& o) {
+    const ConvProblem& p = args_.problem;
+    const int64_t above = corner_of(p, o).y;
+    d_.first_alone = inside(above, p.in[1]);
+    d_.last_alone = inside(above + p.kernel[1], p.in[1]);
+    if (p.kernel[2] == 3 && !(d_.first_alone && d_.last_alone)) return false;
+    d_.tap_count = aim_rows(args_, o, d_.tap_stride, taps_, 1);
+    return true;
+  }
+
+  // The channels of a row from `channel` on, and what follows the last of them.
+  MICA_INLINE void run_row(const Pixel& o, int64_t row, int64_t channel) {
+    if (channel < range_.channel_end) d_.tap_count = aim_rows(args_, o, d_.tap_stride, taps_);
+    while (channel < range_.channel_end) {
+      const int64_t left = range_.channel_end - channel;
+      const bool both = pair_ && d_.tap_count == 3 && left >= 2 * kLanes;
+      const int64_t width = both ? 2 * kLanes : left < kLanes ? left : kLanes;
+      run_channels(both ? pair_ : width == kLanes ? whole_ : partial_, o, row, channel, width);
+      channel += width;
+    }
+    if (later_) depthwise_finish(args_, range_, row, o);
+    if (kWithRowMeans && args_.row_means) store_row_means(args_, range_, row, o);
+  }
+
+  MICA_INLINE void run_channels(DepthwiseRowFn fn, const Pixel& o, int64_t row, int64_t channel, int64_t width) {
+    d_.channel = channel;
+    d_.lanes = static_cast<int>(width < kLanes ? width : kLanes);
+    d_.bias = args_.epilogue.bias ? args_.epilogue.bias + channel : nullptr;
+    d_.out = args_.y + at(args_.problem.out_view, o) + channel;
+    fn(args_.problem, d_);
+    tell(d_.out, row, channel, width);
+  }
+
+  MICA_INLINE void tell(float* out, int64_t row, int64_t channel, int64_t width) {
+    const GemmEpilogue& e = args_.epilogue;
+    const int64_t pixels = args_.problem.out[2];
+    if (e.finish && !later_) e.finish(e.finish_context, out, d_.out_pixel, row * pixels, channel, pixels, width);
+  }
+
+  const ConvArgs& args_;
+  const DepthwiseRange& range_;
+  DepthwiseTap* taps_;
+  DepthwiseRow d_;
+  bool later_;  // the epilogue is a pass of its own
+  const DepthwiseRowFn whole_ = depthwise_fn<true>(args_.problem), partial_ = depthwise_fn<false>(args_.problem),
+                       pair_ = depthwise_pair_fn(args_.problem), two_ = depthwise_two_fn(args_.problem);
+  const int64_t two_width_ = args_.problem.kernel[2] == 3 ? 2 * kLanes : kLanes;
+};
 
 void run_depthwise_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
@@ -341,7 +442,7 @@ void run_depthwise_task(const ConvArgs& args, int64_t task, float* scratch) {
   for (int64_t channel = channel_begin; channel < channel_end; channel += c.channel_pass) {
     range.channel_begin = channel;
     range.channel_end = least(channel + c.channel_pass, channel_end);
-    depthwise_rows(args, range, reinterpret_cast<DepthwiseTap*>(scratch));
+    DepthwiseRunner(args, range, reinterpret_cast<DepthwiseTap*>(scratch)).run();
   }
 }
 

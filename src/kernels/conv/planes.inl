@@ -23,8 +23,8 @@ struct PlaneTile {
   const float* bias;  // or null
   float* out;
   int64_t out_pixel, columns;
-  int count;     // pixels that are stored
-  float lo, hi;  // -inf and inf where nothing is clipped
+  int count;  // pixels that are stored
+  LaneFinish finish;
 };
 
 // kStep: floats from pixel to pixel, or 0 for any number.
@@ -51,12 +51,12 @@ __attribute__((noinline)) void plane_tile(const PlaneTile& t) {
       MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
     }
   }
-  const F32 lo = set1(t.lo), hi = set1(t.hi);
-  const bool full = t.columns >= kVectors * kLanes;
+  const LaneFinish finish = t.finish;
+  const bool full = kLanes < kPanel && t.columns >= kVectors * kLanes;  // masks cost nothing
   MICA_UNROLL for (int i = 0; i < kRows; ++i) {
     if (i >= t.count) return;
     MICA_UNROLL for (int j = 0; j < kVectors; ++j) {
-      const F32 y = min_fast(hi, max_fast(lo, sum[i][j]));
+      const F32 y = finish(sum[i][j]);
       if (full)
         store(t.out + i * t.out_pixel + j * kLanes, y);
       else
@@ -103,7 +103,7 @@ MICA_INLINE PlaneScratch plane_scratch(const ConvProblem& p, const ConvChoice& c
 }
 
 // Copies what lies under a tile, with zeros outside of the input.
-MICA_INLINE void copy_edge(const ConvArgs& args, const Pixel& corner, const PlaneScratch& s) {
+__attribute__((noinline)) void copy_edge(const ConvArgs& args, const Pixel& corner, const PlaneScratch& s) {
   const ConvProblem& p = args.problem;
   const auto within = [](int64_t i, int64_t end) { return i < 0 ? 0 : i > end ? end : i; };
   const int64_t begin = within(-corner.x, s.span), end = within(p.in[2] - corner.x, s.span);
@@ -130,9 +130,7 @@ MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t
   constexpr int kRows = kPlaneRows / kPanels, kHalf = (kRows + 1) / 2;
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
-  const bool clips = e.activation == Activation::kClip && !e.residual;
-  const bool later = !clips && (e.activation != Activation::kNone || e.residual);
-  const float inf = __builtin_inff();
+  const bool later = !LaneFinish::suffices(e);
   const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, plane = line / p.out[1];
   const int64_t left = p.out_channels - column;
   PlaneTile t{.depth = depth,
@@ -142,8 +140,7 @@ MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t
               .bias = e.bias ? e.bias + column : nullptr,
               .out_pixel = p.out_view.pixel,
               .columns = left < kPanels * kPanel ? left : kPanels * kPanel,
-              .lo = clips ? e.a : -inf,
-              .hi = clips ? e.b : inf};
+              .finish = LaneFinish(e)};
   Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], 0};
   while (o.x < p.out[2]) {
     const int64_t rest = p.out[2] - o.x;

@@ -159,6 +159,33 @@ constexpr bool has_activation(Activation kind) {
   return true;
 }
 
+inline constexpr bool kWithHardSwish = has_activation(Activation::kHardSwish);
+
+// An epilogue that is cheap enough for sums in registers: nothing, a clip, or hard-swish. Others leave the sums as they
+// are, and need a pass of their own.
+struct LaneFinish {
+  MICA_INLINE static bool suffices(const GemmEpilogue& e) {
+    const bool cheap = e.activation == Activation::kNone || e.activation == Activation::kClip ||
+                       (kWithHardSwish && e.activation == Activation::kHardSwish);
+    return cheap && !e.residual;
+  }
+
+  MICA_INLINE explicit LaneFinish(const GemmEpilogue& e) {
+    const bool clips = suffices(e) && e.activation == Activation::kClip;
+    lo = set1(clips ? e.a : -__builtin_inff());
+    hi = set1(clips ? e.b : __builtin_inff());
+    hard_swish = suffices(e) && e.activation == Activation::kHardSwish;
+  }
+  MICA_INLINE F32 operator()(F32 sum) const {
+    if constexpr (kWithHardSwish)
+      if (hard_swish) return activate<Activation::kHardSwish>(sum, 0, 0);
+    return min_fast(hi, max_fast(lo, sum));
+  }
+
+  F32 lo, hi;
+  bool hard_swish;
+};
+
 using ActivateRowsFn = void (*)(const TileOut&);
 // Null: a trimmed build without it, whose hooks never ask for it.
 template <Activation kKind>
