@@ -1,20 +1,8 @@
 // The register tile: R rows x P panels of sums, each one chain over k. Included by gemm.isa.cc.
 #pragma once
-#include "kernels/gemm/activation.inl"
-#include "kernels/gemm/tile.h"
-#include "kernels/pack/pack.h"
-#include "simd/simd.h"
+#include "kernels/gemm/plain.inl"
 
 namespace mica::MICA_ISA {
-
-inline constexpr int kPanelVectors = kPanel / kLanes;
-
-// Panels and rows of the main tile: sums, one row of B, and two registers for values of A fit the register file
-// (avx512 14 x 32, avx2 6 x 16, neon 6 x 16, sse2 2 x 16). A multiply-add takes 4 cycles and two start in each, so that
-// 8 sums in flight are the least; few rows therefore take more panels at a time.
-inline constexpr int kMainPanels = kLanes == kPanel ? 2 : 1;
-inline constexpr int kMaxRows = (kRegisters - kMainPanels * kPanelVectors - 2) / (kMainPanels * kPanelVectors);
-static_assert(kMaxRows <= kMostRows);
 
 // Whether a call makes several tiles. A small tile is over so soon that calls show; a large one hides them, and its
 // code is better without the loop.
@@ -25,21 +13,6 @@ constexpr int wide_panels(int rows) {
   const int panels = vectors / kPanelVectors;
   return panels > kMainPanels ? panels : kMainPanels;
 }
-
-constexpr int64_t kAhead = 64;  // steps of k
-
-// What the tile needs beside the block: where its columns begin.
-struct TilePlace {
-  const float* b;
-  float* c;
-  int64_t c_stride;
-  const float* bias;             // P * 16 floats, or null
-  const float* residual;         // at the tile's first element, or null
-  int64_t columns;               // of C from the tile's first on; fewer than the tile's where it may_reach_beyond
-  const float* fetch = nullptr;  // to fetch, a line at every fetch_period-th step of k; or null
-  int64_t fetch_period = 1;
-  bool fetch_near = false;
-};
 
 // Whether a tile that does not fetch may reach beyond the last column: where masks make parts of vectors as cheap as
 // whole ones. The highest tile is worth the code.
@@ -52,7 +25,6 @@ MICA_INLINE int width_of(int64_t columns, int j) {
 }
 
 // Whether it costs little while the sums are in registers. A cheap function is worth that in the highest tile only.
-inline constexpr bool kWithHardSwish = has_activation(Activation::kHardSwish);
 constexpr bool in_registers(Activation a, int rows) {
   return a == Activation::kNone || a == Activation::kClip ||
          (kWithHardSwish && a == Activation::kHardSwish && rows == kMaxRows);
@@ -110,31 +82,6 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
         add(sum[i][j], load(at.residual + i * e.residual_stride + j * kLanes));
   }
 }
-
-// One pointer for each three rows of A: so many registers suffice for 14 rows, since x86 adds one and two strides to an
-// address for nothing. The empty statements keep the compiler from another set of pointers that would not fit.
-template <int R>
-struct RowPointers {
-  static constexpr int kRows = 3, kCount = (R + kRows - 1) / kRows;
-
-  MICA_INLINE RowPointers(const float* a, int64_t row_stride) : stride(row_stride) {
-    at[0] = a;
-    MICA_UNROLL for (int g = 1; g < kCount; ++g) {
-      at[g] = at[g - 1] + kRows * stride;
-      asm("" : "+r"(at[g]));
-    }
-  }
-  MICA_INLINE const float* row(int i) const { return at[i / kRows] + i % kRows * stride; }
-  MICA_INLINE void advance() {
-    MICA_UNROLL for (int g = 0; g < kCount; ++g) {
-      ++at[g];
-      asm("" : "+r"(at[g]));
-    }
-  }
-
-  const float* at[kCount];
-  int64_t stride;
-};
 
 // `count` tiles side by side; `at` goes on to what lies beside them. kFetch: they also fetch what `at` tells.
 template <int R, int P, bool kFetch = false>
@@ -276,6 +223,23 @@ struct FetchCursor {
   }
 };
 
+// The whole tiles of a block that are plain; returns the first panel behind them.
+MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, TilePlace& place, FetchCursor& fetches) {
+  int64_t panel = block.panel_begin;
+  const PlainTilesFn fn = plain_tiles_fn(block);
+  if (!fn) return panel;
+  const int64_t end = block.n / kPanel < block.panel_end ? block.n / kPanel : block.panel_end;
+  while (panel + kMainPanels <= end) {
+    const int64_t tiles = (end - panel) / kMainPanels, fetching = fetches.take(tiles, place);
+    if (!fetching) place.fetch_period = INT64_MAX;
+    const int64_t taken = fetching ? fetching : tiles;
+    fn(block, place, taken);
+    place.columns -= taken * kMainPanels * kPanel;
+    panel += taken * kMainPanels;
+  }
+  return panel;
+}
+
 // All panels of the block's range against its rows; panel_begin to panel_end from the widest tile to the narrowest.
 void run_row_block(const RowBlock& block) {
   const TileRow& fns = kTiles.rows[block.rows - 1];
@@ -294,7 +258,7 @@ void run_row_block(const RowBlock& block) {
   const bool adds_last = !block.residual || e.activation == Activation::kNone;
   const bool part = (may_reach_beyond(block.rows) && block.first_k && adds_last) || block.n / kPanel >= block.panel_end;
   const int64_t whole = !simple ? 0 : part ? block.panel_end : block.n / kPanel;
-  for (int64_t p = block.panel_begin; p < block.panel_end;) {
+  for (int64_t p = run_plain_tiles(block, place, fetches); p < block.panel_end;) {
     const int64_t left = block.panel_end - p, column = p * kPanel;
     const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
     const bool in_place = p + panels <= whole;

@@ -1,0 +1,59 @@
+// What all register tiles share: their size, where their columns begin, and pointers to their rows. Included by
+// tile.inl and plain.inl.
+#pragma once
+#include "kernels/gemm/tile.h"
+#include "kernels/pack/pack.h"
+#include "simd/simd.h"
+
+namespace mica::MICA_ISA {
+
+inline constexpr int kPanelVectors = kPanel / kLanes;
+
+// Panels and rows of the main tile: sums, one row of B, and two registers for values of A fit the register file
+// (avx512 14 x 32, avx2 6 x 16, neon 6 x 16, sse2 2 x 16). A multiply-add takes 4 cycles and two start in each, so that
+// 8 sums in flight are the least; few rows therefore take more panels at a time.
+inline constexpr int kMainPanels = kLanes == kPanel ? 2 : 1;
+inline constexpr int kMaxRows = (kRegisters - kMainPanels * kPanelVectors - 2) / (kMainPanels * kPanelVectors);
+static_assert(kMaxRows <= kMostRows);
+
+constexpr int64_t kAhead = 64;  // steps of k
+
+// What the tile needs beside the block: where its columns begin.
+struct TilePlace {
+  const float* b;
+  float* c;
+  int64_t c_stride;
+  const float* bias;             // P * 16 floats, or null
+  const float* residual;         // at the tile's first element, or null
+  int64_t columns;               // of C from the tile's first on; fewer than the tile's where it may_reach_beyond
+  const float* fetch = nullptr;  // to fetch, a line at every fetch_period-th step of k; or null
+  int64_t fetch_period = 1;
+  bool fetch_near = false;
+};
+
+// One pointer for each three rows of A: so many registers suffice for 14 rows, since x86 adds one and two strides to an
+// address for nothing. The empty statements keep the compiler from another set of pointers that would not fit.
+template <int R>
+struct RowPointers {
+  static constexpr int kRows = 3, kCount = (R + kRows - 1) / kRows;
+
+  MICA_INLINE RowPointers(const float* a, int64_t row_stride) : stride(row_stride) {
+    at[0] = a;
+    MICA_UNROLL for (int g = 1; g < kCount; ++g) {
+      at[g] = at[g - 1] + kRows * stride;
+      asm("" : "+r"(at[g]));
+    }
+  }
+  MICA_INLINE const float* row(int i) const { return at[i / kRows] + i % kRows * stride; }
+  MICA_INLINE void advance() {
+    MICA_UNROLL for (int g = 0; g < kCount; ++g) {
+      ++at[g];
+      asm("" : "+r"(at[g]));
+    }
+  }
+
+  const float* at[kCount];
+  int64_t stride;
+};
+
+}  // namespace mica::MICA_ISA
