@@ -256,8 +256,8 @@ struct WeightFetch {
   int64_t tiles = 0, depth = 0;   // main tiles and steps of k of a row block
 
   void aim(int64_t tile, RowBlock& block) const {
-    block.fetch[0] = {};
-    if (!next || tile >= panels * pieces) return;
+    block.fetches = next && tile < panels * pieces;
+    if (!block.fetches) return;
     block.fetch[0] = fetch_run(piece, tiles, depth);
     block.fetch[0].at = next + tile / pieces * panel_stride + tile % pieces * piece;
   }

@@ -261,6 +261,7 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
   const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
   const bool streams = count > 1 && all_panels * channels * kPanel > kNearFloats;
   const int64_t step = streams ? 2 : panels, share = step * channels * kPanel / count;
+  rows.fetches = streams;
   if (streams) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, channels);
   for (int64_t point = 0; point < plane.all_points(); ++point) {
     rows.b = u + (point * all_panels + task.panel_begin) * channels * kPanel;
@@ -271,7 +272,7 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
       const float* next = rows.b + (last ? all_panels : rows.panel_end) * rows.panel_stride;  // last: of the next point
       int64_t row_tile = 0;
       for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
-        rows.rows = static_cast<int>((tiles - tile + count - row_tile - 1) / (count - row_tile));
+        rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);
         // Each pass fetches its share of the next panels.
         rows.fetch[0].at = next + row_tile * share;
         const float* a = block.v + point * block.v_point + tile * block.v_row;

@@ -70,7 +70,7 @@ void pack_b(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_
   }
 }
 
-// One pass of a task's rows over a group of panels and a block of k. Rows are split into tiles of nearly equal height.
+// One pass of a task's rows over a group of panels and a block of k. Rows are split into the highest tiles.
 struct Pass {
   int64_t row_begin, row_end, panel_begin, panel_end, k_begin, k_end;
   int64_t last_panel;  // of the task
@@ -107,25 +107,29 @@ struct PassFetch {
         const int64_t needed = (rows * strides[i] * runs[i].period + depth * kPanel - 1) / (depth * kPanel);
         if (needed < runs[i].tiles) runs[i].tiles = needed;
         begin = end;
+        any = any || runs[i].tiles > 0;
       }
     }
   }
 
   void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, RowBlock& block) const {
-    for (int i = 0; i < kFetchRuns; ++i) block.fetch[i] = runs[i];
+    block.fetches = 0;
     if (share) {
+      block.fetches = 1;
+      block.fetch[0] = runs[0];
       block.fetch[0].at = block.b + pass.panel_end * block.panel_stride + row_tile * share;
-    } else if (block.row + block.rows < pass.row_end) {
+    } else if (any && block.row + block.rows < pass.row_end) {
+      block.fetches = kFetchRuns;
+      for (int i = 0; i < kFetchRuns; ++i) block.fetch[i] = runs[i];
       const int64_t column = pass.panel_begin * kPanel;
       block.fetch[0].at = block.segments[0] + block.rows * g.a_stride;
       block.fetch[1].at = block.c + block.rows * g.c_stride + column;
       if (block.residual) block.fetch[2].at = block.residual + block.rows * g.epilogue.residual_stride + column;
-    } else {
-      for (FetchRun& run : block.fetch) run.tiles = 0;
     }
   }
 
   FetchRun runs[kFetchRuns];
+  bool any = false;
   int64_t share = 0;
 };
 
@@ -154,7 +158,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
   const int64_t count = tiles;
   const PassFetch fetch(g, pass, tiles);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
-    block.rows = static_cast<int>((pass.row_end - row + tiles - 1) / tiles);
+    block.rows = tile_height(pass.row_end - row, tiles, kMaxRows);
     const float* a = at.a + row * g.a_stride + pass.k_begin;
     if (p.a_form == MatrixForm::kTransposed) {
       transpose_matrix(at.a + pass.k_begin * g.a_stride + row, g.a_stride, a_scratch, g.choice.k_block, depth,

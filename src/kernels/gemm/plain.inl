@@ -27,7 +27,9 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
   const F32 lo = set1(e.activation == Activation::kClip ? e.a : -__builtin_inff()), hi = set1(e.b);
   const float *first = block.segments[0], *last = first + block.segment_k - 1;
-  const float *b = at.b, *bias = at.bias, *fetch = at.fetch;
+  alignas(64) static constexpr float kNoBias[P * kPanel] = {};
+  const int64_t bias_step = at.bias ? P * kPanel : 0;
+  const float *b = at.b, *bias = at.bias ? at.bias : kNoBias, *fetch = at.fetch;
   float* c = at.c;
   F32 sum[R][P];
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < P; ++j) sum[i][j] = load(bias + j * kLanes);
@@ -54,7 +56,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
       }
     }
     MICA_UNROLL for (int j = 0; j < P; ++j) row[j] = load(panel + j * panel_stride);
-    if (count > 1) bias += P * kPanel;
+    if (count > 1) bias += bias_step;
     float* out = c;
     MICA_UNROLL for (int i = 0; i < R; ++i) {
       const F32 value = set1(a.row(i)[0]);
@@ -70,7 +72,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   }
   at.b = b;
   at.c = c;
-  at.bias = bias + P * kPanel;
+  at.bias = bias_step ? bias + bias_step : nullptr;
   at.fetch = fetch;
 }
 
@@ -81,7 +83,7 @@ MICA_INLINE PlainTilesFn plain_tiles_fn(const RowBlock& block) {
   if constexpr (kLanes == kPanel) {
     const GemmEpilogue& e = *block.epilogue;
     const bool whole = block.first_k && block.last_k && block.segment_count == 1 && block.segment_k > 0;
-    if (block.rows != kMaxRows || !whole || !e.bias || block.residual || e.finish) return nullptr;
+    if (block.rows != kMaxRows || !whole || block.residual || e.finish) return nullptr;
     if (e.activation == Activation::kNone) return plain_tiles<PlainFinish::kLow>;
     if (e.activation == Activation::kClip)
       return e.b < __builtin_inff() ? plain_tiles<PlainFinish::kClip> : plain_tiles<PlainFinish::kLow>;

@@ -45,9 +45,15 @@ struct RowBlock {
   const float* residual = nullptr;  // column 0 of the first row of epilogue->residual, or null
   int64_t row = 0, column = 0;      // index of the first row, and of C's first column, for epilogue->finish
   FetchRun fetch[kFetchRuns];       // one after the other
+  int fetches = 0;                  // how many of them
   bool first_k = true, last_k = true;
   const GemmEpilogue* epilogue = nullptr;
 };
+
+// The height of the next of `tiles` tiles of `left` rows, at most `highest`: only the last two are lower.
+inline __attribute__((always_inline)) int tile_height(int64_t left, int64_t tiles, int highest) {
+  return tiles > 2 ? highest : static_cast<int>((left + tiles - 1) / tiles);
+}
 
 using RowBlockFn = void (*)(const RowBlock&);
 

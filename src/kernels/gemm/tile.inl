@@ -211,8 +211,8 @@ struct FetchCursor {
 
   // Gives the place what is next, and returns how many of `tiles` tiles fetch it; 0: no more.
   int64_t take(int64_t tiles, TilePlace& place) {
-    for (; run < kFetchRuns && done == block.fetch[run].tiles; ++run) done = 0;
-    if (run == kFetchRuns) return 0;
+    for (; run < block.fetches && done == block.fetch[run].tiles; ++run) done = 0;
+    if (run == block.fetches) return 0;
     const FetchRun& from = block.fetch[run];
     if (done == 0) place.fetch = from.at;
     place.fetch_period = from.period;
