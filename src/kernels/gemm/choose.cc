@@ -58,7 +58,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   // Rows that stay near pass by two panels at a time while the next two are fetched. More rows want the fetches for
   // themselves, unless all that there is stays near.
   const int64_t c_bytes = 4 * c.m_block * p.n;
-  const bool near = a_bytes + b_bytes + c_bytes <= limits.l2_bytes * 3 / 4;
+  const bool near = a_bytes + b_bytes + c_bytes <= limits.l2_bytes;
   if (p.b_form == MatrixForm::kPanels && !streams && a_bytes <= limits.l2_bytes / 4 && b_bytes > limits.l2_bytes / 8 &&
       c.m_block <= (near ? kStreamedRowsNear : kStreamedRows))
     c.n_group = least(c.n_group, kStreamedPanels);
