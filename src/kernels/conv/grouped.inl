@@ -29,7 +29,7 @@ struct GroupedRow {
   float* out;
   int64_t out_pixel;
   int lanes;
-  float lo, hi;
+  LaneFinish finish;
   const float* fetch;  // weights of the channels that come next, up to fetch_end, a part behind each tile
   const float* fetch_end;
   int64_t fetch_floats;
@@ -66,10 +66,10 @@ void grouped_tile(const GroupedRow& g, int64_t o, int64_t count) {
       }
     }
   }
-  const F32 lo = set1(g.lo), hi = set1(g.hi);
+  const LaneFinish finish = g.finish;  // a copy: what is stored might alias it
   float* out = g.out + o * g.out_pixel;
   MICA_UNROLL for (int i = 0; i < kPixels; ++i) if (i < count) {
-    const F32 y = min_fast(hi, max_fast(lo, fold<kDiagonals>(sum[i])));
+    const F32 y = finish(fold<kDiagonals>(sum[i]));
     if (g.lanes == kLanes)
       store(out + i * g.out_pixel, y);
     else
@@ -174,7 +174,7 @@ MICA_INLINE int64_t aim_band(const ConvArgs& args, const GroupedBand& band, int6
 }
 
 template <int kDiagonals>
-void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& first, bool clips) {
+void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& first) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   const int64_t width = p.in_channels / p.groups, depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * width;
@@ -185,8 +185,7 @@ void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& fi
                .pixel_step = p.stride[2] * band.pixel,
                .step = band.steps,
                .out_pixel = p.out_view.pixel,
-               .lo = clips ? e.a : -__builtin_inff(),
-               .hi = clips ? e.b : __builtin_inff()};
+               .finish = LaneFinish(e)};
   // Each vector of channels fetches its share of the next unit's weights, where there are any.
   const int64_t unit_floats = band.unit * depth, next = (band.channel / band.unit + 1) * unit_floats;
   const int64_t all_floats = panel_count(p.out_channels) * depth * kPanel;
@@ -218,8 +217,7 @@ void grouped_band(const ConvArgs& args, DepthwiseRange range, float* scratch) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   const int64_t width = p.in_channels / p.groups;
-  const bool clips = e.activation == Activation::kClip && !e.residual;
-  const bool later = !clips && (e.activation != Activation::kNone || e.residual);
+  const bool later = !LaneFinish::suffices(e);
   const int64_t plane = range.row_begin / p.out[1];
   const Pixel first{plane / p.out[0], plane % p.out[0], range.row_begin % p.out[1], 0};
   GroupedBand band{.row_begin = range.row_begin,
@@ -236,7 +234,7 @@ void grouped_band(const ConvArgs& args, DepthwiseRange range, float* scratch) {
   for (int64_t channel = range.channel_begin; channel < channel_end; channel += band.unit) {
     band.channel = channel;
     copy_band(args, band, static_cast<int>(versions));
-    (width == 2 ? grouped_unit<2> : grouped_unit<4>)(args, band, first, clips);
+    (width == 2 ? grouped_unit<2> : grouped_unit<4>)(args, band, first);
     range.channel_begin = channel;
     range.channel_end = channel + band.unit < channel_end ? channel + band.unit : channel_end;
     Pixel o = first;
