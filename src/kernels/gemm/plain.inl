@@ -29,25 +29,19 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const float *first = block.segments[0], *last = first + block.segment_k - 1;
   alignas(64) static constexpr float kNoBias[P * kPanel] = {};
   const int64_t bias_step = at.bias ? P * kPanel : 0;
-  const float *b = at.b, *bias = at.bias ? at.bias : kNoBias, *fetch = at.fetch;
+  const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
   float* c = at.c;
+  TileFetch fetch = {at.fetch, at.fetch_period};
   F32 sum[R][P];
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < P; ++j) sum[i][j] = load(bias + j * kLanes);
   for (; count > 0; --count) {
     const float* panel = b;
-    int64_t wait = at.fetch_period;
+    fetch.wait = at.fetch_period;
     F32 row[P];
     RowPointers<R> a(first, a_stride);
     for (; a.at[0] < last; a.advance()) {
       MICA_UNROLL for (int j = 0; j < P; ++j) row[j] = load(panel + j * panel_stride);
-      if (--wait == 0) {
-        if (at.fetch_near)
-          prefetch(fetch);
-        else
-          prefetch_far(fetch);
-        fetch += kPanel;
-        wait = at.fetch_period;
-      }
+      fetch.step(at);
       MICA_UNROLL for (int j = 0; j < P; ++j) prefetch(panel + j * panel_stride + kAhead * kPanel);
       panel += kPanel;
       MICA_UNROLL for (int i = 0; i < R; ++i) {
@@ -73,7 +67,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   at.b = b;
   at.c = c;
   at.bias = bias_step ? bias + bias_step : nullptr;
-  at.fetch = fetch;
+  at.fetch = fetch.next;
 }
 
 using PlainTilesFn = void (*)(const RowBlock&, TilePlace&, int64_t);

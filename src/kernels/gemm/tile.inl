@@ -93,8 +93,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     F32 sum[R][V];
     begin_sums<kPart>(sum, block, at);
     const float* b = at.b;
-    const float* fetch = at.fetch;
-    int64_t wait = at.fetch_period;
+    TileFetch fetch = {at.fetch, at.fetch_period};
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
     const int64_t depth = block.segment_count * block.segment_k;
     int64_t ahead = kAhead * kPanel, until_jump = depth - kAhead;
@@ -104,16 +103,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         F32 row[V];
         MICA_UNROLL for (int p = 0; p < P; ++p) MICA_UNROLL for (int j = 0; j < kPanelVectors; ++j)
             row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
-        if constexpr (kFetch) {
-          if (--wait == 0) {
-            if (at.fetch_near)
-              prefetch(fetch);
-            else
-              prefetch_far(fetch);
-            fetch += kPanel;
-            wait = at.fetch_period;
-          }
-        }
+        if constexpr (kFetch) fetch.step(at);
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
         if constexpr (R <= 3) {
           if (until_jump-- == 0) ahead += P * panel_stride - depth * kPanel;
@@ -140,7 +130,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     at.columns -= P * kPanel;
     if (at.bias) at.bias += P * kPanel;
     if (at.residual) at.residual += P * kPanel;
-    at.fetch = fetch;
+    at.fetch = fetch.next;
   }
 }
 

@@ -31,6 +31,22 @@ struct TilePlace {
   bool fetch_near = false;
 };
 
+// What a tile fetches between its multiply-adds.
+struct TileFetch {
+  MICA_INLINE void step(const TilePlace& at) {
+    if (--wait != 0) return;
+    if (at.fetch_near)
+      prefetch(next);
+    else
+      prefetch_far(next);
+    next += kPanel;
+    wait = at.fetch_period;
+  }
+
+  const float* next;
+  int64_t wait;
+};
+
 // One pointer for each three rows of A: so many registers suffice for 14 rows, since x86 adds one and two strides to an
 // address for nothing. The empty statements keep the compiler from another set of pointers that would not fit.
 template <int R>
