@@ -83,6 +83,16 @@ std::vector<RuleCase> weight_cases() {
        "constant %h: f32[1] = {4}\n"},
       {"join-scaled-input", x + per_channel + "constant %d: f32[1,2,1,1] = {3, 5}\n",
        "%a = conv(%x, %w, %b)\n%s = mul(%c, %x)\n%t = add(%s, %d)\n%y = add(%t, %a)\n", conv("3, -2, 0.5, 8", "4, 4")},
+      {"crop-taps-in-padding",
+       "input %x: f32[n,1,2,3] \"x\"\nconstant %w: f32[1,1,3,3] = {1, 2, 3, 4, 5, 6, 7, 8, 9}\n",
+       "%y = conv(%x, %w) dilations=[3,3], pads=[3,3,3,3]\n",
+       "%y = conv(%x, %u) dilations=[3,3], pads=[0,0,0,0]\n# with constant %u: f32[1,1,1,1] = {5}\n"},
+      {"crop-taps-in-padding",
+       "input %x: f32[1,2,1,5] \"x\"\nconstant %b: f32[2] = {1, -1}\n"
+       "constant %w: f32[2,1,3,2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}\n",
+       "%y = conv(%x, %w, %b) auto_pad=same_lower, groups=2, strides=[2,2]\n",
+       "%y = conv(%x, %u, %b) groups=2, strides=[2,2], pads=[0,1,0,0]\n# with constant %u: f32[2,1,1,2] = {3, 4, 9, "
+       "10}\n"},
       {"fold-bias-into-gemm",
        "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, -2, 0.5, 4}\nconstant %b: f32[1,2] = {1, -1}\n",
        "%a = matmul(%x, %w)\n%y = add(%b, %a)\n", "%y = gemm(%x, %w, %h)\n# with constant %h: f32[2] = {1, -1}\n"},

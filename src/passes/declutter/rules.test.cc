@@ -237,6 +237,22 @@ TEST(Rules, NearMissesOfPatches) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfTaps) {
+  const std::string w = "constant %w: f32[1,1,1,2] = {1, 2}\n";
+  const Miss misses[] = {
+      // Every tap meets some pixel.
+      {"crop-taps-in-padding", "input %x: f32[1,1,1,2] \"x\"\n" + w, "%y = conv(%x, %w) pads=[0,1,0,1]\n"},
+      // The second tap reads padding alone, but one tap would also visit the last five pixels.
+      {"crop-taps-in-padding", "input %x: f32[1,1,1,10] \"x\"\n" + w,
+       "%y = conv(%x, %w) dilations=[1,20], pads=[0,0,0,15]\n"},
+      // Neither reads anything else; the kernel needs one.
+      {"crop-taps-in-padding", "input %x: f32[1,1,1,2] \"x\"\n" + w,
+       "%y = conv(%x, %w) pads=[0,9,0,0], strides=[1,10]\n"},
+      {"crop-taps-in-padding", "input %x: f32[1,1,1,n] \"x\"\n" + w, "%y = conv(%x, %w) pads=[0,9,0,9]\n"},
+  };
+  expect_left_alone(misses);
+}
+
 // A value that somebody looks at stays.
 TEST(Rules, KeptValuesStay) {
   Graph graph =
