@@ -16,7 +16,7 @@ struct Layer {
   int gates;
 };
 
-constexpr int kTime = 4, kBatch = 9, kInput = 5, kHidden = 192;
+constexpr int kInput = 5, kHidden = 192;
 
 std::string text_of(const Layer& layer, bool lengths) {
   const std::string tail = lengths ? ", _, %n" : "";
