@@ -19,6 +19,9 @@ constexpr int64_t kTasksPerThread = 4;
 // A tile's gathered input stays near the first-level cache below this many steps of k.
 constexpr int64_t kMostDepth = 2560;
 
+// Taps by themselves are calls of their own: worth it from so many channels on.
+constexpr int64_t kLeastByTaps = 32;
+
 // Whether consecutive pixels are `pixel` floats apart through rows, depths and images.
 bool has_no_gaps(const ConvView& v, const int64_t (&extent)[3], int64_t images) {
   const ConvView dense = dense_view(extent, v.pixel);
@@ -80,7 +83,9 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const bool touches =
       p.pad[2] > 0 || (p.out[2] - 1) * p.stride[2] - p.pad[2] + (p.kernel[2] - 1) * p.dilation[2] >= p.in[2];
   const bool worth = c.tiles_per_row * c.tile_rows * 10 <= p.out[2] * 13 && (!touches || c.tiles_per_row > 2);
-  c.by_rows = !out_has_no_gaps(p) || worth;
+  const bool spread = p.dilation[2] > 1 && !p.residual_in_place && c.segment_k >= kLeastByTaps;
+  c.by_taps = spread && 2 * p.out[2] >= c.tiles_per_row * c.tile_rows;
+  c.by_rows = !out_has_no_gaps(p) || worth || c.by_taps;
   c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : up(out_pixels(p), c.tile_rows);
   const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * kFloatBytes;
   const double weight_bytes = static_cast<double>(depth * panels) * kPanel * sizeof(float);
@@ -297,6 +302,7 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    has_pixels(p) ? "pixels "
                    : c.planes    ? "planes "
                    : c.gathered  ? "gathered "
+                   : c.by_taps   ? "by-taps "
                    : c.by_rows   ? "by-rows "
                                  : "",
                    c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,

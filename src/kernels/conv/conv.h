@@ -112,13 +112,13 @@ struct ConvChoice {
   GemmChoice gemm;  // kPointwise, and kImplicit when `gathered`
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
-  // each pixel.
+  // each pixel. `by_taps`: not gathered, but multiplied tap by tap for the pixels that find it inside.
   // With `planes`, the input's channels are not adjacent; tile_block then counts output lines, and segment_k is the
   // width of what lies under a tile. For bytes, it is the width of a padded row, and band_rows the output lines whose
   // input rows are floats at a time.
   // `gathered`: the rows of all pixels have been gathered before (ConvKernels::gather), row_pitch floats apart, by
   // gather_tasks tasks of tile_block pixels; the product is then a plain one.
-  bool by_rows = false, planes = false, gathered = false;
+  bool by_rows = false, by_taps = false, planes = false, gathered = false;
   int64_t row_pitch = 0, gather_tasks = 0;
   int tile_rows = 1;
   int64_t segments = 1, segment_k = 1, block_segments = 1;

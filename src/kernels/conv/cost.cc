@@ -35,6 +35,18 @@ double of_groups(const ConvProblem& p, const GroupCost& one, const GemmLimits& l
   return overlapped(one.product, one.weights, limits) + one.around;
 }
 
+// Of one axis: the share of pairs of a tap and an output that meet the input.
+double met_share(const ConvProblem& p, int axis) {
+  const auto first_at = [&](int64_t place, int64_t tap) {  // the first output whose tap reads from `place` on
+    const int64_t distance = place + p.pad[axis] - tap * p.dilation[axis];
+    const int64_t o = distance > 0 ? up(distance, p.stride[axis]) : 0;
+    return o < p.out[axis] ? o : p.out[axis];
+  };
+  int64_t met = 0;
+  for (int64_t tap = 0; tap < p.kernel[axis]; ++tap) met += first_at(p.in[axis], tap) - first_at(0, tap);
+  return static_cast<double>(met) / static_cast<double>(p.kernel[axis] * p.out[axis]);
+}
+
 double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channels = p.in_channels / p.groups;
   const int64_t depth = taps * channels, panels = panel_count(p.out_channels / p.groups), m = out_pixels(p);
@@ -42,9 +54,9 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
   const int64_t segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps;
   const double gather = static_cast<double>(m) *
                         (static_cast<double>(depth) * 4 / kCopyBytes + static_cast<double>(segments) * kSegmentCycles);
-  const double product = product_cycles(isa, m, panels, depth);
+  const double product = product_cycles(isa, m, panels, depth), met = met_share(p);
   const double weights = static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
-  return of_groups(p, {product, weights, gather}, limits);
+  return of_groups(p, {met * product, weights, met * gather}, limits);
 }
 
 // Nothing is gathered but what lies under the tiles at the edges.
@@ -128,6 +140,11 @@ bool is_left(ConvAlgorithm a, const ConvPolicy& policy) {
 }
 
 }  // namespace
+
+double met_share(const ConvProblem& p) {
+  if (p.dilation[0] == 1 && p.dilation[1] == 1 && p.dilation[2] == 1) return 1;
+  return met_share(p, 0) * met_share(p, 1) * met_share(p, 2);
+}
 
 bool is_unasked(const ConvCandidate& c, const ConvPolicy& policy) {
   return c.allowed && c.modest && is_left(c.algorithm, policy);

@@ -36,6 +36,10 @@ struct ConvCandidates {
 };
 ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLimits& limits);
 
+// The share of pairs of a tap and an output that meet the input: taps far apart on a small picture find little but
+// padding. 1 without dilation, where hardly any are missed.
+double met_share(const ConvProblem& problem);
+
 // Whether it may be taken without being forced.
 bool is_unasked(const ConvCandidate& candidate, const ConvPolicy& policy);
 

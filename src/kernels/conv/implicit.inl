@@ -233,6 +233,58 @@ MICA_INLINE void aim(const ConvArgs& args, const ImplicitTile& tile, const float
   block.a_stride = row_stride;
 }
 
+// The pixels [begin, end) of a tile within one row that find a tap inside the input.
+struct MetPixels {
+  int begin, end;
+  MICA_INLINE bool operator==(const MetPixels& o) const { return begin == o.begin && end == o.end; }
+};
+MICA_INLINE MetPixels pixels_met(const ConvProblem& p, const Pixel& corner, int rows, const SegmentTap& tap) {
+  if (!inside(corner.z + tap.z, p.in[0]) || !inside(corner.y + tap.y, p.in[1])) return {0, 0};
+  const int64_t column = corner.x + tap.x, stride = p.stride[2];
+  const auto first_at = [&](int64_t place) {
+    const int64_t pixels = place - column, o = stride == 1 ? pixels : (pixels + stride - 1) / stride;
+    return static_cast<int>(o < 0 ? 0 : o > rows ? rows : o);
+  };
+  return {first_at(0), first_at(p.in[2])};
+}
+
+// A tile of choice.by_taps; neighbouring taps that the same pixels meet go together. `block`: the whole tile's, its b
+// at the group's first tap. What no tap begins or ends, a product without steps of k does.
+MICA_INLINE void run_by_taps(const ConvArgs& args, const Pixel& corner, const float* x, const Reach& reach,
+                             const ImplicitScratch& scratch, RowBlock block) {
+  const ConvProblem& p = args.problem;
+  const RowBlock tile = block;
+  const float* origin = x + at(p.in_view, corner);
+  block.segments = scratch.pointers;
+  block.segment_k = args.choice.segment_k;
+  block.a_stride = p.stride[2] * p.in_view.pixel;
+  block.last_k = false;
+  const auto run_nothing = [&](bool last_k) {
+    RowBlock nothing = tile;
+    nothing.segment_count = nothing.fetches = 0;
+    nothing.first_k = block.first_k;
+    nothing.last_k = last_k;
+    gemm_kernels.row_block(nothing);
+    block.first_k = false;
+  };
+  for (int64_t s = reach.first, end = s; s < reach.last; s = end) {
+    const MetPixels met = pixels_met(p, corner, tile.rows, scratch.taps[s]);
+    for (end = s + 1; end < reach.last && pixels_met(p, corner, tile.rows, scratch.taps[end]) == met;) ++end;
+    block.rows = met.end - met.begin;
+    if (block.rows == 0) continue;
+    if (block.first_k && block.rows < tile.rows) run_nothing(false);
+    for (int64_t i = s; i < end; ++i)
+      scratch.pointers[i - s] = origin + scratch.taps[i].offset + met.begin * block.a_stride;
+    block.segment_count = end - s;
+    block.b = tile.b + s * block.segment_k * kPanel;
+    block.c = tile.c + met.begin * tile.c_stride;
+    gemm_kernels.row_block(block);
+    block.first_k = false;
+    block.fetches = 0;
+  }
+  if (block.first_k || tile.last_k) run_nothing(tile.last_k);
+}
+
 // Pixels of a task of choice.gathered: their rows of the product.
 void gather_task(const ConvArgs& args, int64_t task, float* rows, float* scratch) {
   const ConvProblem& p = args.problem;
@@ -308,9 +360,9 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
       const WeightFetch fetch = weight_fetch(c, task, block, first, last, w);
       ImplicitTile tile = tile_at(p, c, task.tile_begin);
       for (int64_t t = task.tile_begin; t < task.tile_end; ++t, advance(p, c, tile)) {
-        const Reach reach = reach_of(p, c, corner_of(p, tile.first), tile.rows, parts.taps, {first, last, false});
+        const Pixel corner = corner_of(p, tile.first);
+        const Reach reach = reach_of(p, c, corner, tile.rows, parts.taps, {first, last, false});
         if (reach.first == reach.last && !block.first_k && !block.last_k) continue;
-        aim(args, tile, x, reach, parts, block);
         block.b = w + reach.first * c.segment_k * kPanel;
         block.rows = tile.rows;
         block.row = tile.row_index;
@@ -318,6 +370,12 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
         block.residual =
             args.epilogue.residual ? args.epilogue.residual + at(p.residual_view, tile.first) + block.column : nullptr;
         fetch.aim(t - task.tile_begin, block);
+        if (c.by_taps && !reach.whole) {
+          block.b = w;
+          run_by_taps(args, corner, x, reach, parts, block);
+          continue;
+        }
+        aim(args, tile, x, reach, parts, block);
         gemm_kernels.row_block(block);
       }
     }
