@@ -83,8 +83,8 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const bool touches =
       p.pad[2] > 0 || (p.out[2] - 1) * p.stride[2] - p.pad[2] + (p.kernel[2] - 1) * p.dilation[2] >= p.in[2];
   const bool worth = c.tiles_per_row * c.tile_rows * 10 <= p.out[2] * 13 && (!touches || c.tiles_per_row > 2);
-  const bool spread = p.dilation[2] > 1 && !p.residual_in_place && c.segment_k >= kLeastByTaps;
-  c.by_taps = spread && 2 * p.out[2] >= c.tiles_per_row * c.tile_rows;
+  const bool apart = kWithTapsApart && p.dilation[2] > 1 && !p.residual_in_place && c.segment_k >= kLeastByTaps;
+  c.by_taps = apart && 2 * p.out[2] >= c.tiles_per_row * c.tile_rows;
   c.by_rows = !out_has_no_gaps(p) || worth || c.by_taps;
   c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : up(out_pixels(p), c.tile_rows);
   const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * kFloatBytes;

@@ -370,7 +370,7 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
         block.residual =
             args.epilogue.residual ? args.epilogue.residual + at(p.residual_view, tile.first) + block.column : nullptr;
         fetch.aim(t - task.tile_begin, block);
-        if (c.by_taps && !reach.whole) {
+        if (kWithTapsApart && c.by_taps && !reach.whole) {
           block.b = w;
           run_by_taps(args, corner, x, reach, parts, block);
           continue;
