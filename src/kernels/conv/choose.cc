@@ -186,9 +186,10 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const WinogradPlane plane = winograd_plane(p, c.algorithm);
   c.tiles = p.images * plane.all_tiles();
   const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
+  const int64_t row = winograd_row(plane, p.in_channels / p.groups);
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
   const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
-  c.tile_block = winograd_block(plane, {c.tiles, channels + columns, wanted, limits.l2_bytes}, c.tile_rows);
+  c.tile_block = winograd_block(plane, {c.tiles, row + columns, wanted, limits.l2_bytes}, c.tile_rows);
   const int64_t m_tasks = up(c.tiles, c.tile_block), panels = columns / kPanel;
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
   const int64_t n_tasks = least(least(up(panels, 2), up(wanted, m_tasks)), 2 * limits.threads);
@@ -196,7 +197,7 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   if (p.groups * m_tasks == 1 && panels == 2 && wanted > 1) c.n_block = 1;  // else one thread would have all
   c.tasks = p.groups * m_tasks * up(panels, c.n_block);
   c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
-                     plane.all_points() * (c.tile_block * (channels + c.n_block * kPanel) + 32);
+                     plane.all_points() * (c.tile_block * (row + c.n_block * kPanel) + 32);
 }
 
 }  // namespace

@@ -108,24 +108,26 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const auto lanes = static_cast<int64_t>(cost_lanes(isa).lanes);
   const int64_t channels = p.in_channels / p.groups, columns = p.out_channels / p.groups;
+  const int64_t depth = plane.slices * channels;
   const auto points = static_cast<double>(plane.all_points());
   const int64_t tiles = p.images * plane.all_tiles();
   const double spilled = points > 36 ? kSpilledCycles : 0;
-  const double vectors = static_cast<double>(up(channels, lanes)) * (kInputCycles + spilled) +
+  const double vectors = static_cast<double>(plane.slices * up(channels, lanes)) * (kInputCycles + spilled) +
                          static_cast<double>(up(columns, lanes)) * (kOutputCycles + spilled);
   const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
-  const int64_t width = (panel_count(channels) + panel_count(columns)) * kPanel;
+  const int64_t width = winograd_row(plane, channels) + panel_count(columns) * kPanel;
   const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, cost_lanes(isa).rows);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
-  const double product = points * blocks * product_cycles(isa, block, panel_count(columns), channels);
-  const double weights = points * blocks * static_cast<double>(panels_size(channels, columns)) * 4;
+  const double product = points * blocks * product_cycles(isa, block, panel_count(columns), depth);
+  const double weights = points * blocks * static_cast<double>(panels_size(depth, columns)) * 4;
   return of_groups(p, {product, weights, transforms}, limits);
 }
 
 double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
   const int64_t channels = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (!is_winograd(algorithm)) return kDeviations * chain_error(channels * taps);
-  return kDeviations * winograd_error(winograd_plane(p, algorithm), channels);
+  const WinogradPlane plane = winograd_plane(p, algorithm);
+  return kDeviations * winograd_error(plane, plane.slices * channels);
 }
 
 // Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error.

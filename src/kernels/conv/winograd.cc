@@ -13,6 +13,7 @@ constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
 
 int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
+int64_t step_of(const ConvView& v, int axis) { return axis == 0 ? v.depth : axis == 1 ? v.row : v.pixel; }
 
 int points_of(ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kWinograd4) return 4;
@@ -85,31 +86,33 @@ WinogradWeights weights_of(const WinogradPlane& plane) {
 WinogradPlane winograd_plane(const ConvProblem& p, ConvAlgorithm algorithm) {
   WinogradPlane plane;
   const int points = points_of(algorithm);
-  const bool flat = p.kernel[0] == 1 && p.in[0] == 1 && p.out[0] == 1 && p.pad[0] == 0;
-  if (points == 0 || !flat || p.stride[1] != 1 || p.stride[2] != 1) return plane;
-  plane.swapped = p.kernel[2] == 1;
-  const int64_t in[2] = {p.in_view.row, p.in_view.pixel}, out[2] = {p.out_view.row, p.out_view.pixel};
-  const int64_t residual[2] = {p.residual_view.row, p.residual_view.pixel};
-  plane.fits = true;
-  for (int axis = 0; axis < 2; ++axis) {
-    const int from = plane.swapped ? 1 - axis : axis;
-    const int64_t taps = p.kernel[from + 1];
+  if (p.kernel[2] == 1) {
+    plane.from[0] = 2;
+    plane.from[1] = p.kernel[1] == 1 ? 0 : 1;
+    plane.outer = 1 - plane.from[1];
+  }
+  plane.planes = p.out[plane.outer];
+  plane.slices = p.kernel[plane.outer];
+  plane.fits = points > 0 && plane.slices > 0;
+  for (int axis = 0; axis < 2 && plane.fits; ++axis) {
+    const int from = plane.from[axis];
+    const int64_t taps = p.kernel[from];
     const bool single = axis == 0 && taps == 1;
-    plane.fits = plane.fits && (single || exists(points, static_cast<int>(taps < 8 ? taps : 0)));
+    plane.fits = p.stride[from] == 1 && (single || exists(points, static_cast<int>(taps < 8 ? taps : 0)));
     if (!plane.fits) return plane;
     plane.points[axis] = single ? 1 : points;
     plane.taps[axis] = static_cast<int>(taps);
     plane.tile[axis] = plane.points[axis] - plane.taps[axis] + 1;
-    plane.in[axis] = p.in[from + 1];
-    plane.out[axis] = p.out[from + 1];
-    plane.pad[axis] = p.pad[from + 1];
-    plane.dilation[axis] = single ? 1 : p.dilation[from + 1];
-    plane.in_step[axis] = in[from];
-    plane.out_step[axis] = out[from];
-    plane.residual_step[axis] = residual[from];
+    plane.in[axis] = p.in[from];
+    plane.out[axis] = p.out[from];
+    plane.pad[axis] = p.pad[from];
+    plane.dilation[axis] = single ? 1 : p.dilation[from];
+    plane.in_step[axis] = step_of(p.in_view, from);
+    plane.out_step[axis] = step_of(p.out_view, from);
+    plane.residual_step[axis] = step_of(p.residual_view, from);
     plane.tiles[axis] = up(up(plane.out[axis], plane.dilation[axis]), plane.tile[axis]);
   }
-  plane.fits = plane.taps[0] == 1 || plane.taps[0] == plane.taps[1];
+  plane.fits = plane.fits && (plane.taps[0] == 1 || plane.taps[0] == plane.taps[1]);
   return plane;
 }
 
@@ -129,30 +132,34 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  return p.groups * plane.all_points() * panels_size(p.in_channels / p.groups, p.out_channels / p.groups);
+  return p.groups * plane.all_points() *
+         panels_size(plane.slices * (p.in_channels / p.groups), p.out_channels / p.groups);
 }
 
 // Channels are gathered one by one: for weights that are not in panels.
 void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const PanelSource& weights, float* u,
                    WinogradWeightsFn kernel) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  const int64_t channels = weights.k[3], panels = panel_count(weights.n), taps = weights.k[1] * weights.k[2];
+  const int64_t channels = weights.k[3], panels = panel_count(weights.n), taps = plane.taps[0] * plane.taps[1];
+  const int64_t products = plane.slices * channels, *step = weights.k_stride;
   float block[(kMostWinogradPoints - 1) * (kMostWinogradPoints - 1)][kPanel];
   WinogradWeights one = weights_of(plane);
   one.from = block[0];
   one.tap_step = kPanel;
-  one.point_step = panels * channels * kPanel;
+  one.point_step = panels * products * kPanel;
   for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t c = 0; c < products; ++c) {
       for (int64_t j = 0; j < kPanel; ++j) {
         const int64_t n = panel * kPanel + j;
-        const float* from = weights.data + n * weights.n_stride + c * weights.k_stride[3];
+        const float* from =
+            weights.data + n * weights.n_stride + c / channels * step[plane.outer] + c % channels * step[3];
         for (int64_t t = 0; t < taps; ++t) {
-          const int64_t at = t / weights.k[2] * weights.k_stride[1] + t % weights.k[2] * weights.k_stride[2];
+          const int64_t down = t / plane.taps[1], across = t % plane.taps[1];
+          const int64_t at = down * step[plane.from[0]] + across * step[plane.from[1]];
           block[t][j] = n < weights.n ? from[at] : 0.0f;
         }
       }
-      one.to = u + (panel * channels + c) * kPanel;
+      one.to = u + (panel * products + c) * kPanel;
       kernel(one);
     }
 }
@@ -165,13 +172,15 @@ void transform_panels(const ConvProblem& p, ConvAlgorithm algorithm, WinogradWei
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
   WinogradWeights one = weights_of(plane);
   one.tap_step = channels * kPanel;
-  one.point_step = panels * channels * kPanel;
+  one.point_step = panels * plane.slices * one.tap_step;
   one.channels = channels;
   for (int64_t i = first; i < last; ++i) {
     const int64_t group = i / panels, panel = i % panels;
-    one.from = packed + i * plane.taps[0] * plane.taps[1] * one.tap_step;
-    one.to = u + (group * plane.all_points() * panels + panel) * one.tap_step;
-    kernel(one);
+    for (int64_t slice = 0; slice < plane.slices; ++slice) {
+      one.from = packed + (i * plane.slices + slice) * plane.taps[0] * plane.taps[1] * one.tap_step;
+      one.to = u + ((group * plane.all_points() * panels + panel) * plane.slices + slice) * one.tap_step;
+      kernel(one);
+    }
   }
 }
 

@@ -5,7 +5,8 @@
 //
 // A form is the number of points on each axis; the taps give the tile. Two axes of equal taps, or one axis (1 x k and
 // k x 1, the latter with the axes exchanged). Dilated convolutions fall apart into dilation² plain ones on every
-// dilation-th pixel; groups stand side by side.
+// dilation-th pixel; groups stand side by side. Taps along a third axis are left as they are: the planes under them
+// stand side by side like channels, so that one product sums over both.
 //
 // A NaN or an infinity reaches all outputs of the tiles that read it.
 #pragma once
@@ -20,7 +21,7 @@ namespace mica {
 // The problem as the algorithm sees it. Axis 1 is the one with taps when only one has some.
 struct WinogradPlane {
   bool fits = false;
-  bool swapped = false;             // axis 0 is the width, axis 1 the height
+  int from[2] = {1, 2}, outer = 0;  // of the problem's axes: those of the plane, and the third one
   int points[2] = {1, 1};           // 1 on an axis without taps
   int taps[2] = {1, 1};             //
   int tile[2] = {1, 1};             // outputs of a tile
@@ -28,9 +29,10 @@ struct WinogradPlane {
   int64_t pad[2] = {}, dilation[2] = {1, 1};
   int64_t in_step[2] = {}, out_step[2] = {}, residual_step[2] = {};  // floats from pixel to pixel
   int64_t tiles[2] = {};                                             // of one phase of the dilation
+  int64_t planes = 1, slices = 1;                                    // outputs and taps of the third axis
 
   int64_t all_points() const { return points[0] * points[1]; }
-  int64_t all_tiles() const { return tiles[0] * tiles[1] * dilation[0] * dilation[1]; }  // of one image
+  int64_t all_tiles() const { return planes * tiles[0] * tiles[1] * dilation[0] * dilation[1]; }  // of one image
 };
 WinogradPlane winograd_plane(const ConvProblem& problem, ConvAlgorithm algorithm);
 
@@ -50,16 +52,23 @@ struct WinogradWeights {
   int64_t channels = 1;
 };
 
+// The floats of a tile's transformed input at a point, so many channels for each slice; the last ones may come with the
+// rest of their panel.
+inline int64_t winograd_row(const WinogradPlane& plane, int64_t channels) {
+  return panel_count((plane.slices - 1) * channels + panel_count(channels) * kPanel) * kPanel;
+}
+
 // How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level
 // cache, while the weights pass through the rest.
 struct WinogradWork {
-  int64_t tiles, columns;  // of all images; input and output channels together
+  int64_t tiles, columns;  // of all images; floats of a tile's transformed input and products at a point
   int64_t tasks;           // at least, where the tiles are enough for it
   int64_t l2_bytes;
 };
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int tile_rows);
 
-// Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16]. Computed in doubles,
+// Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16], c through slices and
+// channels. Computed in doubles,
 // rounded once, to the same bits on every instruction set. The plane must fit.
 int64_t winograd_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 // This one makes those of one group, from weights that stand anywhere.

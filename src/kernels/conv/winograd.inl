@@ -80,7 +80,7 @@ MICA_INLINE void output_points(const F32 (&m)[kPoints], F32 (&y)[kTile]) {
 
 // Outputs that one tile covers: `begin` on each axis, every dilation-th pixel, `count` of them.
 struct WinogradTile {
-  int64_t image, begin[2], count[2];
+  int64_t image, plane, begin[2], count[2];
 };
 
 MICA_INLINE WinogradTile winograd_tile(const WinogradPlane& plane, int64_t tile) {
@@ -89,7 +89,8 @@ MICA_INLINE WinogradTile winograd_tile(const WinogradPlane& plane, int64_t tile)
   int64_t place[2], phase[2];
   for (int axis = 1; axis >= 0; --axis) place[axis] = rest % plane.tiles[axis], rest /= plane.tiles[axis];
   for (int axis = 1; axis >= 0; --axis) phase[axis] = rest % plane.dilation[axis], rest /= plane.dilation[axis];
-  t.image = rest;
+  t.plane = rest % plane.planes;
+  t.image = rest / plane.planes;
   for (int axis = 0; axis < 2; ++axis) {
     t.begin[axis] = phase[axis] + place[axis] * plane.tile[axis] * plane.dilation[axis];
     const int64_t left = (plane.out[axis] - t.begin[axis] + plane.dilation[axis] - 1) / plane.dilation[axis];
@@ -98,14 +99,14 @@ MICA_INLINE WinogradTile winograd_tile(const WinogradPlane& plane, int64_t tile)
   return t;
 }
 
-// Where a tile's inputs lie; `zeros` holds as many as there are channels.
-MICA_INLINE void winograd_pixels(const WinogradPlane& plane, const WinogradTile& tile, const float* x,
+// Where a tile's inputs lie in the plane at x, if there is one; `zeros` holds as many as there are channels.
+MICA_INLINE void winograd_pixels(const WinogradPlane& plane, const WinogradTile& tile, const float* x, bool has_plane,
                                  const float* zeros, const float** table) {
   for (int i = 0; i < plane.points[0]; ++i) {
     const int64_t down = tile.begin[0] - plane.pad[0] + i * plane.dilation[0];
     for (int j = 0; j < plane.points[1]; ++j) {
       const int64_t across = tile.begin[1] - plane.pad[1] + j * plane.dilation[1];
-      const bool is_inside = inside(down, plane.in[0]) && inside(across, plane.in[1]);
+      const bool is_inside = has_plane && inside(down, plane.in[0]) && inside(across, plane.in[1]);
       *table++ = is_inside ? x + down * plane.in_step[0] + across * plane.in_step[1] : zeros;
     }
   }
@@ -224,7 +225,7 @@ WinogradFns winograd_fns(const WinogradPlane& plane) {
 struct WinogradBlock {
   const float** table;
   float* zeros;
-  float* v;                  // [points][tiles][channels]
+  float* v;                  // [points][tiles][slices, channels]
   float* m;                  // [points][tiles][columns]
   int64_t v_row, m_row;      // floats from tile to tile
   int64_t v_point, m_point;  // floats from point to point
@@ -233,7 +234,7 @@ struct WinogradBlock {
 MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const ConvArgs& args, float* scratch) {
   const ConvProblem& p = args.problem;
   const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
-  WinogradBlock block{.v_row = channels, .m_row = args.choice.n_block * kPanel};
+  WinogradBlock block{.v_row = winograd_row(plane, p.in_channels / p.groups), .m_row = args.choice.n_block * kPanel};
   block.table = reinterpret_cast<const float**>(scratch);
   block.zeros = scratch + 2 * kMostWinogradPoints * kMostWinogradPoints;
   block.v = block.zeros + channels;
@@ -248,23 +249,23 @@ constexpr int64_t kNearFloats = 1 << 15;
 
 void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const WinogradBlock& block, const float* u,
                        const TileTask& task) {
-  const int64_t channels = p.in_channels / p.groups, all_panels = panel_count(p.out_channels / p.groups);
+  const int64_t depth = plane.slices * (p.in_channels / p.groups), all_panels = panel_count(p.out_channels / p.groups);
   const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
   static constexpr GemmEpilogue kPlain{};
-  RowBlock rows{.segment_k = channels,
+  RowBlock rows{.segment_k = depth,
                 .a_stride = block.v_row,
-                .panel_stride = channels * kPanel,
+                .panel_stride = depth * kPanel,
                 .n = panels * kPanel,
                 .c_stride = block.m_row,
                 .epilogue = &kPlain};
   // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
   const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
-  const bool streams = count > 1 && all_panels * channels * kPanel > kNearFloats;
-  const int64_t step = streams ? 2 : panels, share = step * channels * kPanel / count;
+  const bool streams = count > 1 && all_panels * depth * kPanel > kNearFloats;
+  const int64_t step = streams ? 2 : panels, share = step * depth * kPanel / count;
   rows.fetches = streams;
-  if (streams) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, channels);
+  if (streams) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, depth);
   for (int64_t point = 0; point < plane.all_points(); ++point) {
-    rows.b = u + (point * all_panels + task.panel_begin) * channels * kPanel;
+    rows.b = u + (point * all_panels + task.panel_begin) * depth * kPanel;
     for (int64_t panel = 0; panel < panels; panel += step) {
       rows.panel_begin = panel;
       const bool last = panel + step >= panels;
@@ -288,8 +289,8 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
 void winograd_finish(const WinogradPlane& plane, const ConvArgs& args, const WinogradTile& tile, WinogradOut& o,
                      int64_t column) {
   const GemmEpilogue& e = args.epilogue;
-  const bool in_line = !plane.swapped && plane.dilation[1] == 1;
-  const int64_t width = plane.out[plane.swapped ? 0 : 1], height = plane.out[plane.swapped ? 1 : 0];
+  const bool in_line = plane.from[1] == 2 && plane.dilation[1] == 1;
+  const int64_t* extent = args.problem.out;
   for (int64_t i = 0; i < o.count[0]; ++i)
     for (int64_t j = 0; j < o.count[1]; j += in_line ? o.count[1] : 1) {
       float* out = o.out + i * o.out_step[0] + j * o.out_step[1];
@@ -300,10 +301,13 @@ void winograd_finish(const WinogradPlane& plane, const ConvArgs& args, const Win
                                                        o.residual_step[1], e.residual_last, pixels, o.columns, e.a,
                                                        e.b});
       if (!e.finish) continue;
-      const int64_t down = tile.begin[0] + i * plane.dilation[0], across = tile.begin[1] + j * plane.dilation[1];
-      const int64_t y = plane.swapped ? across : down, x = plane.swapped ? down : across;
-      e.finish(e.finish_context, out, args.problem.out_view.pixel, (tile.image * height + y) * width + x, column,
-               pixels, o.columns);
+      int64_t place[3];
+      place[plane.outer] = tile.plane;
+      place[plane.from[0]] = tile.begin[0] + i * plane.dilation[0];
+      place[plane.from[1]] = tile.begin[1] + j * plane.dilation[1];
+      const int64_t line = (tile.image * extent[0] + place[0]) * extent[1] + place[1];
+      e.finish(e.finish_context, out, args.problem.out_view.pixel, line * extent[2] + place[2], column, pixels,
+               o.columns);
     }
 }
 
@@ -329,12 +333,12 @@ void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const Wi
   for (int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
     const WinogradTile t = winograd_tile(plane, tile);
     o.count[0] = t.count[0], o.count[1] = t.count[1];
-    o.out =
-        args.y + t.image * p.out_view.image + t.begin[0] * plane.out_step[0] + t.begin[1] * plane.out_step[1] + column;
-    const float* residual = !e.residual
-                                ? nullptr
-                                : e.residual + t.image * p.residual_view.image + t.begin[0] * plane.residual_step[0] +
-                                      t.begin[1] * plane.residual_step[1] + column;
+    const auto place = [&](const ConvView& v, const int64_t(&step)[2]) {
+      return t.image * v.image + t.plane * (plane.outer == 0 ? v.depth : v.row) + t.begin[0] * step[0] +
+             t.begin[1] * step[1] + column;
+    };
+    o.out = args.y + place(p.out_view, plane.out_step);
+    const float* residual = e.residual ? e.residual + place(p.residual_view, plane.residual_step) : nullptr;
     o.residual = later ? nullptr : residual;
     output(block.m + (tile - task.tile_begin) * block.m_row, block.m_point, o);
     o.residual = residual;
@@ -346,12 +350,19 @@ void winograd_inputs(const WinogradPlane& plane, const ConvArgs& args, const Win
                      const TileTask& task) {
   const ConvProblem& p = args.problem;
   const int64_t channels = p.in_channels / p.groups;
+  const int outer = plane.outer;
+  const int64_t outer_step = outer == 0 ? p.in_view.depth : p.in_view.row;
   const WinogradInputFn input = winograd_fns(plane).input;
   for (int64_t i = 0; i < block.v - block.zeros; ++i) block.zeros[i] = 0.0f;
   for (int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
     const WinogradTile t = winograd_tile(plane, tile);
-    winograd_pixels(plane, t, args.x + t.image * p.in_view.image + task.group * channels, block.zeros, block.table);
-    input(block.table, channels, block.v + (tile - task.tile_begin) * block.v_row, block.v_point);
+    float* v = block.v + (tile - task.tile_begin) * block.v_row;
+    for (int64_t slice = 0; slice < plane.slices; ++slice, v += channels) {
+      const int64_t from = t.plane * p.stride[outer] - p.pad[outer] + slice * p.dilation[outer];
+      const float* x = args.x + t.image * p.in_view.image + from * outer_step + task.group * channels;
+      winograd_pixels(plane, t, x, inside(from, p.in[outer]), block.zeros, block.table);
+      input(block.table, channels, v, block.v_point);
+    }
   }
 }
 
@@ -361,7 +372,7 @@ void run_winograd_tasks(const ConvArgs& args, int64_t task_begin, int64_t task_e
   const WinogradPlane plane = winograd_plane(p, args.choice.algorithm);
   const WinogradBlock block = winograd_scratch(plane, args, scratch);
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
-  const int64_t weights = plane.all_points() * columns * (p.in_channels / p.groups);
+  const int64_t weights = plane.all_points() * columns * plane.slices * (p.in_channels / p.groups);
   TileTask task{.group = -1};
   while (task_begin < task_end) {
     const TileTask before = task;

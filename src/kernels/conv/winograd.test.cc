@@ -126,5 +126,75 @@ TEST_P(WinogradWeightsOf, BitsDependOnNothingElse) {
 
 INSTANTIATE_TEST_SUITE_P(Groups, WinogradWeightsOf, testing::Values(1, 2));
 
+// Three dimensions: one or two axes by points, the third one by its taps.
+struct Volume {
+  int64_t kernel[3], stride[3], dilation[3];
+};
+constexpr Volume kVolumes[] = {
+    {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}}, {{2, 3, 3}, {2, 1, 1}, {1, 1, 1}}, {{3, 2, 2}, {1, 1, 1}, {2, 1, 2}},
+    {{3, 1, 3}, {2, 1, 1}, {1, 1, 1}}, {{3, 3, 1}, {1, 1, 1}, {1, 2, 1}}, {{1, 3, 3}, {1, 1, 1}, {1, 1, 1}},
+    {{3, 1, 1}, {1, 2, 1}, {1, 1, 1}}, {{5, 1, 1}, {1, 1, 1}, {2, 1, 1}}, {{5, 3, 3}, {3, 1, 1}, {1, 1, 1}}};
+
+ConvCase make(int64_t groups, const Volume& v) {
+  ConvCase c;
+  c.p = {.images = 2, .groups = groups, .in_channels = 17 * groups, .out_channels = 21 * groups, .in = {6, 7, 9}};
+  for (int axis = 0; axis < 3; ++axis) {
+    c.p.kernel[axis] = v.kernel[axis];
+    c.p.stride[axis] = v.stride[axis];
+    c.p.dilation[axis] = v.dilation[axis];
+    c.p.pad[axis] = v.kernel[axis] / 2;
+  }
+  set_out(c.p, 1);
+  c.slack = 16;
+  return c;
+}
+
+// The place of each row that the finish is told of.
+void expect_place(const void* context, float* rows, int64_t stride, int64_t first, int64_t column, int64_t count,
+                  int64_t) {
+  const auto& c = *static_cast<const ConvCase*>(context);
+  for (int64_t row = first; row < first + count; ++row, rows += stride) {
+    const int64_t line = row / c.p.out[2], plane = line / c.p.out[1], x = row % c.p.out[2], y = line % c.p.out[1];
+    const ConvView& v = c.p.out_view;
+    const int64_t at = plane / c.p.out[0] * v.image + plane % c.p.out[0] * v.depth + y * v.row + x * v.pixel + column;
+    ASSERT_EQ(rows - c.y.data(), at) << "row " << row;
+  }
+}
+
+TEST(WinogradVolumes, Right) {
+  int cases = 0;
+  for (const Isa isa : every_isa())
+    for (const Volume& volume : kVolumes)
+      for (const ConvAlgorithm algorithm :
+           {ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
+        for (const int64_t groups : {1, 2}) {
+          ConvCase c = make(groups, volume);
+          c.finish(groups, 3);
+          if (!conv_fits(c.p, algorithm)) continue;
+          c.epilogue = {.bias = c.bias.data(), .residual = c.residual.data()};
+          c.epilogue.activation = groups == 1 ? Activation::kTanh : Activation::kClip;
+          c.epilogue.a = -1, c.epilogue.b = 1.5f;
+          c.epilogue.finish = expect_place;
+          c.epilogue.finish_context = &c;
+          SCOPED_TRACE(testing::Message() << name_of(isa) << ' ' << name_of(algorithm) << " kernel " << volume.kernel[0]
+                                          << volume.kernel[1] << volume.kernel[2] << " g=" << groups);
+          c.run(isa, algorithm, {.l2_bytes = 1 << 17, .threads = 2}, 1);
+          ASSERT_NO_FATAL_FAILURE(c.check());
+          ++cases;
+        }
+  EXPECT_EQ(cases, static_cast<int>(every_isa().size()) * 2 * 25);
+}
+
+TEST(WinogradVolumes, WeightsFromPanelsAndFromPlainOnes) {
+  for (const Volume& volume : kVolumes) {
+    ConvCase c = make(2, volume);
+    c.finish();
+    if (!conv_fits(c.p, ConvAlgorithm::kWinograd6)) continue;
+    std::vector<float> plain(winograd_size(c.p, ConvAlgorithm::kWinograd6));
+    pack_conv(c.p, ConvAlgorithm::kWinograd6, c.weights.data(), plain.data());
+    EXPECT_EQ(from_panels(c, ConvAlgorithm::kWinograd6, every_isa().back(), 1), plain);
+  }
+}
+
 }  // namespace
 }  // namespace mica
