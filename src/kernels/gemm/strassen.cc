@@ -56,7 +56,8 @@ double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int6
   const double weights = static_cast<double>((4 * panels + 3 * right) * half.k * kPanel) * 4;
   const double sums = static_cast<double>(rows * 4 * up(half.k, lanes)) * kSumCycles;
   const int64_t part_floats = rows * panels * kPanel, part_bytes = part_floats * static_cast<int64_t>(sizeof(float));
-  double parts = static_cast<double>(kStrassenProducts * part_floats / lanes) * kPartCycles;
+  const int64_t part_vectors = part_floats / lanes;  // of whole panels
+  double parts = static_cast<double>(kStrassenProducts * part_vectors) * kPartCycles;
   if (3 * part_bytes > limits.l2_bytes / 2)
     parts += static_cast<double>(kStrassenProducts * part_bytes) / kFarPartBytes;
   return overlapped(product * kProductPrice, weights, limits) + sums + parts;
