@@ -26,7 +26,10 @@ def arguments():
     add("--only", default="", metavar="NET,...", help="networks whose names contain one of these")
     add("--peers", default=",".join(n for n in FILES if n != "mica"), metavar="PEER,...")
     add("--threads", default="1,2", metavar="N,...")
-    add("--quick", action="store_true", help="short turns, at most 25 s of rounds for each figure")
+    paces = parser.add_mutually_exclusive_group()
+    for name, text in (("quick", "short turns, at most 25 s of rounds for each figure"),
+                       ("glance", "about a second of rounds: which of many networks stand out, by the ratio of minima")):
+        paces.add_argument(f"--{name}", dest="pace", action="store_const", const=name, default="full", help=text)
     add("--clock", choices=("wall", "cpu"), default="wall", help="cpu: processor time, for a machine with other work; "
         "only with one thread")
     add("--out", default=str(ROOT / "build" / "bench"), help="folder for the results")
@@ -119,7 +122,7 @@ def one_figure(args, case, bar, scratch):
         rounds.open_seat(seat, start, files[seat.name], f"{base}.inputs.npz")
         if seat.worker:
             rounds.check_answers(seat, references, kept, scratch)
-    pace = rounds.Pace(clock=args.clock, **(rounds.QUICK if args.quick else {}))
+    pace = rounds.Pace(clock=args.clock, **rounds.PACES[args.pace])
     try:
         rounds.play(seats, pace, lambda k, share: bar.show(f"{net} {threads}T: round {k}", share))
         made = rounds.summary(seats, pace)
@@ -165,7 +168,7 @@ def wanted_nets(args):
 
 def measure(args, nets):
     made = {"machine": machine.about(), "commit": commit(), "date": time.strftime("%Y-%m-%d %H:%M"),
-            "quick": args.quick, "clock": args.clock, "nets": {}}
+            "pace": args.pace, "clock": args.clock, "nets": {}}
     threads = [int(t) for t in args.threads.split(",")]
     bar, out = Bar(len(nets) * len(threads)), Path(args.out)
     out.mkdir(parents=True, exist_ok=True)

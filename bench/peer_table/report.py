@@ -127,8 +127,9 @@ SECTIONS = (
 
 def headline(made):
     about = made["machine"]
+    pace = "" if made["pace"] == "full" else f", {made['pace']}"
     text = [f"{about['processor']}, {about['processors']} processors, caches {' '.join(about['caches'])}, "
-            f"{made['date']}, commit {made['commit']}{', quick' if made['quick'] else ''}, {made['clock']} clock; "
+            f"{made['date']}, commit {made['commit']}{pace}, {made['clock']} clock; "
             f"load average before {about['load_average']:.1f}"]
     peaks = {}
     for _, threads, one, _ in rows(made):

@@ -18,6 +18,9 @@ class Pace:
 
 
 QUICK = dict(turn_seconds=0.08, warm_seconds=0.2, most_seconds=25)
+# Enough to find what stands out among hundreds of networks, by the ratio of minima; little of it settles.
+GLANCE = dict(turn_seconds=0.1, warm_seconds=0.1, least_rounds=3, most_seconds=1)
+PACES = {"full": {}, "quick": QUICK, "glance": GLANCE}
 
 
 @dataclass

@@ -187,7 +187,7 @@ def test_report_of_everything():
     threads = {"1": table(GOOD | {"mnn": "refuses"}) | {"peak_gflops": 100.0},
                "2": table(GOOD) | {"peak_gflops": math.nan}}
     made = {"machine": {"processor": "p", "processors": 2, "caches": ["48K"], "load_average": 0.0}, "commit": "c",
-            "date": "d", "quick": True, "clock": "wall", "instructions": {"mica": "AVX2 256 (90 %)"},
+            "date": "d", "pace": "quick", "clock": "wall", "instructions": {"mica": "AVX2 256 (90 %)"},
             "nets": {"net": {"flops": 10 ** 8, "threads": threads}, "gone": {"flops": None, "threads": {}}}}
     assert report.missed_count(made) == 2
     text, page = report.text(made), report.page(made, None)
