@@ -28,7 +28,7 @@ def arguments():
     add("--threads", default="1,2", metavar="N,...")
     paces = parser.add_mutually_exclusive_group()
     for name, text in (("quick", "short turns, at most 25 s of rounds for each figure"),
-                       ("glance", "about a second of rounds: which of many networks stand out, by the ratio of minima")):
+                       ("glance", "a second of rounds: which of many networks stand out, by the ratio of minima")):
         paces.add_argument(f"--{name}", dest="pace", action="store_const", const=name, default="full", help=text)
     add("--clock", choices=("wall", "cpu"), default="wall", help="cpu: processor time, for a machine with other work; "
         "only with one thread")
