@@ -22,6 +22,11 @@ const NormKernels& norm_kernels(Isa isa) {
 void prepare_norm(NormArgs& args) {
   constexpr int64_t kTaskElements = 16384;  // three passes of some microseconds
   const int64_t elements = args.runs * args.n;
+  if (args.in_pixel != 0) {
+    args.row_block = args.runs > 0 && args.runs < kNormLine ? kNormLine / args.runs : 1;
+    args.tasks = elements > 0 ? args.rows / args.groups * ((args.groups + args.row_block - 1) / args.row_block) : 0;
+    return;
+  }
   args.row_block = elements > 0 && elements < kTaskElements ? kTaskElements / elements : 1;
   args.tasks = elements > 0 ? (args.rows + args.row_block - 1) / args.row_block : 0;
 }

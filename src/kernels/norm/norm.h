@@ -20,8 +20,13 @@ struct NormArgs {
   int64_t groups = 1;
   int64_t in_batch = 0, in_group = 0, in_run = 0, out_batch = 0, out_group = 0, out_run = 0;
   int64_t parameters_per_group = 0;  // per run: group g's numbers begin here times g
+  // Not 0: runs are channels, which are neighbours; from pixel to pixel of their n it is so many floats, and groups,
+  // scale and bias come channel by channel. Always about the mean.
+  int64_t in_pixel = 0, out_pixel = 0;
   int64_t row_block = 1, tasks = 0;
 };
+// Where in_pixel is not 0, a task is so many groups of a picture that their channels fill a line of the cache.
+inline constexpr int64_t kNormLine = 16;
 void prepare_norm(NormArgs& args);
 
 struct NormOperands {

@@ -100,7 +100,80 @@ void norm_rows(const NormArgs& args, const NormOperands& at, int64_t row) {
                    args.n, mean[r], factor[r], at.scale, at.bias);
 }
 
+// Sums over pixels of what `term` adds for each, a vector of channels at a time: four chains in blocks of 128 pixels,
+// and blocks as a binary tree, in an order that the number of pixels alone decides.
+template <class Term>
+MICA_INLINE F32 over_pixels(const float* x, int64_t pixels, int64_t step, int width, Term term) {
+  constexpr int64_t kBlock = 128;
+  Tree<ReduceFunction::kSum, 1> tree;
+  for (int64_t first = 0; first < pixels; first += kBlock) {
+    const int64_t last = least(pixels, first + kBlock);
+    F32 sum[4] = {zero(), zero(), zero(), zero()};
+    int64_t i = first;
+    for (; i + 4 <= last; i += 4)
+      MICA_UNROLL for (int k = 0; k < 4; ++k) sum[k] = term(sum[k], load_some(x + (i + k) * step, width));
+    for (int k = 0; i + k < last; ++k) sum[k] = term(sum[k], load_some(x + (i + k) * step, width));
+    tree.push({{add(add(sum[0], sum[1]), add(sum[2], sum[3]))}});
+  }
+  return tree.result().part[0];
+}
+
+// Groups [first, last) of a picture whose channels are neighbours: at most kNormLine channels, or one group.
+void norm_pixels(const NormArgs& args, const NormOperands& at, int64_t image, int64_t first, int64_t last) {
+  const int64_t width = args.runs, begin = first * width, end = last * width;
+  const float* x = at.x + image * args.in_batch;
+  float* y = at.y + image * args.out_batch;
+  const auto total = static_cast<double>(width * args.n);
+  float mean[kNormLine] = {}, factor[kNormLine];
+  // A number of each lane's group, and the other way, sums of groups from those of lanes.
+  const auto spread = [&](const float* of_group, int64_t c, int lanes) __attribute__((always_inline)) {
+    float lane[kLanes] = {};
+    for (int i = 0; i < lanes; ++i) lane[i] = of_group[(c + i) / width - first];
+    return load(lane);
+  };
+  const auto gather = [&](F32 sums, int64_t c, int lanes, double* of_group) __attribute__((always_inline)) {
+    float lane[kLanes];
+    store(lane, sums);
+    for (int i = 0; i < lanes; ++i) of_group[(c + i) / width - first] += static_cast<double>(lane[i]);
+  };
+  double sum[kNormLine] = {}, square[kNormLine] = {};
+  for (int64_t c = begin; c < end; c += kLanes) {
+    const int lanes = static_cast<int>(least(kLanes, end - c));
+    const auto element = [](F32 s, F32 v) __attribute__((always_inline)) { return add(s, v); };
+    gather(over_pixels(x + c, args.n, args.in_pixel, lanes, element), c, lanes, sum);
+  }
+  for (int64_t g = 0; g < last - first; ++g) mean[g] = static_cast<float>(sum[g] / total);
+  for (int64_t c = begin; c < end; c += kLanes) {
+    const int lanes = static_cast<int>(least(kLanes, end - c));
+    const F32 m = spread(mean, c, lanes);
+    const auto distance = [&](F32 s, F32 v) __attribute__((always_inline)) {
+      const F32 u = sub(v, m);
+      return fma(u, u, s);
+    };
+    gather(over_pixels(x + c, args.n, args.in_pixel, lanes, distance), c, lanes, square);
+  }
+  for (int64_t g = 0; g < last - first; ++g)
+    factor[g] = 1 / __builtin_sqrtf(static_cast<float>(square[g] / total) + args.epsilon);
+  for (int64_t c = begin; c < end; c += kLanes) {
+    const int lanes = static_cast<int>(least(kLanes, end - c));
+    const F32 m = spread(mean, c, lanes), f = spread(factor, c, lanes);
+    const F32 scale = at.scale ? mul(f, load_some(at.scale + c, lanes)) : f;
+    const F32 bias = at.bias ? load_some(at.bias + c, lanes) : zero();
+    for (int64_t i = 0; i < args.n; ++i)
+      store_some(y + i * args.out_pixel + c, fma(sub(load_some(x + i * args.in_pixel + c, lanes), m), scale, bias),
+                 lanes);
+  }
+}
+
 void norm(const NormArgs& args, const NormOperands& operands, int64_t begin, int64_t end) {
+  if (args.in_pixel != 0) {
+    const int64_t blocks = (args.groups + args.row_block - 1) / args.row_block;
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t first = task % blocks * args.row_block;
+      norm_pixels(args, operands, task / blocks, first, least(args.groups, first + args.row_block));
+    }
+    return;
+  }
   // Beyond, the way through two vectors is a small part of a row.
   constexpr int64_t kShort = 256;
   const bool is_short = args.per_element && args.runs == 1 && args.n > 0 && args.n <= kShort && kShort <= kSumBlock;
