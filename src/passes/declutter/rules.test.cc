@@ -249,6 +249,10 @@ TEST(Rules, NearMissesOfTaps) {
       {"crop-taps-in-padding", "input %x: f32[1,1,1,2] \"x\"\n" + w,
        "%y = conv(%x, %w) pads=[0,9,0,0], strides=[1,10]\n"},
       {"crop-taps-in-padding", "input %x: f32[1,1,1,n] \"x\"\n" + w, "%y = conv(%x, %w) pads=[0,9,0,9]\n"},
+      // Sizes whose product is no number.
+      {"crop-taps-in-padding",
+       "input %x: f32[1,1,3000000000,3000000000,3000000000] \"x\"\nconstant %w: f32[1,1,1,1,2] = {1, 2}\n",
+       "%y = conv(%x, %w) pads=[0,0,9,0,0,9]\n"},
   };
   expect_left_alone(misses);
 }

@@ -11,6 +11,8 @@ MICA_DECLARE_OP(conv);
 
 namespace {
 
+constexpr int64_t kMostPixels = int64_t{1} << 31;  // of an axis: what a file may claim is not multiplied
+
 // Taps [first, last) of one axis, and the padding around the input that keeps their outputs where they are.
 struct Taps {
   int64_t first, last, pad_begin, pad_end;
@@ -46,15 +48,15 @@ void copy_box(std::span<const Taps> box, std::span<const int64_t> dims, const do
 Value* crop_taps(const Match& m, Builder& build) {
   const Shape& in = m["x"]->type.shape;
   Value* w = m["w"];
-  if (!contents::is_float(w)) return nullptr;
+  if (!contents::is_float(w) || w->constant->view.empty()) return nullptr;
   std::vector<int64_t> pixels, dims = contents::dims_of(*w);
   for (int i = 2; i < in.rank; ++i) {
-    if (!in[i].is_fixed()) return nullptr;
+    if (!in[i].is_fixed() || in[i].is(0) || in[i].value() > kMostPixels) return nullptr;
     pixels.push_back(in[i].value());
   }
   Conv conv = m.root->attributes<Conv>();
   const auto window = fixed_window(conv.window(), pixels, std::span(dims).subspan(2));
-  if (!window.ok() || window->positions() == 0 || window->pixels() == 0 || window->taps() == 0) return nullptr;
+  if (!window.ok()) return nullptr;
   std::vector<Taps> box{{0, dims[0], 0, 0}, {0, dims[1], 0, 0}};
   Ints pads;
   bool crops = false;
