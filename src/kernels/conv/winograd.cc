@@ -13,7 +13,6 @@ constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
 
 int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
-int64_t step_of(const ConvView& v, int axis) { return axis == 0 ? v.depth : axis == 1 ? v.row : v.pixel; }
 
 int points_of(ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kWinograd4) return 4;

@@ -36,6 +36,11 @@ struct WinogradPlane {
 };
 WinogradPlane winograd_plane(const ConvProblem& problem, ConvAlgorithm algorithm);
 
+// Floats from one place to the next along one of the problem's axes.
+inline __attribute__((always_inline)) int64_t step_of(const ConvView& v, int axis) {
+  return axis == 0 ? v.depth : axis == 1 ? v.row : v.pixel;
+}
+
 // The rows of G: powers of the point over the value of the other factors there.
 struct WinogradRows {
   double g[kMostWinogradPoints][kMostWinogradPoints] = {};

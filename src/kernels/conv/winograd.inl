@@ -334,8 +334,8 @@ void winograd_outputs(const WinogradPlane& plane, const ConvArgs& args, const Wi
     const WinogradTile t = winograd_tile(plane, tile);
     o.count[0] = t.count[0], o.count[1] = t.count[1];
     const auto place = [&](const ConvView& v, const int64_t(&step)[2]) {
-      return t.image * v.image + t.plane * (plane.outer == 0 ? v.depth : v.row) + t.begin[0] * step[0] +
-             t.begin[1] * step[1] + column;
+      return t.image * v.image + t.plane * step_of(v, plane.outer) + t.begin[0] * step[0] + t.begin[1] * step[1] +
+             column;
     };
     o.out = args.y + place(p.out_view, plane.out_step);
     const float* residual = e.residual ? e.residual + place(p.residual_view, plane.residual_step) : nullptr;
@@ -351,7 +351,7 @@ void winograd_inputs(const WinogradPlane& plane, const ConvArgs& args, const Win
   const ConvProblem& p = args.problem;
   const int64_t channels = p.in_channels / p.groups;
   const int outer = plane.outer;
-  const int64_t outer_step = outer == 0 ? p.in_view.depth : p.in_view.row;
+  const int64_t outer_step = step_of(p.in_view, outer);
   const WinogradInputFn input = winograd_fns(plane).input;
   for (int64_t i = 0; i < block.v - block.zeros; ++i) block.zeros[i] = 0.0f;
   for (int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {

@@ -42,7 +42,8 @@ struct NormCase {
   }
 };
 
-// By doubles; the mean's rounding moves results by half a unit of the mean, times scale / deviation.
+// By doubles; the mean's rounding moves results by half a unit of the mean, times scale / deviation, which for a group
+// of one element is 1 / sqrt(epsilon).
 void check(const NormCase& c, int64_t images, double mean_size) {
   const NormArgs& a = c.args;
   const auto total = static_cast<double>(a.runs * a.n);
@@ -82,7 +83,6 @@ TEST(NormPixels, Right) {
                                         << " groups, " << p.pixels << " pixels about " << mean);
         NormCase c(p, mean);
         c.run(isa);
-        // A group of one element has no deviation: what its mean's rounding leaves is magnified by 1 / sqrt(epsilon).
         ASSERT_NO_FATAL_FAILURE(check(c, p.images, mean));
       }
 }

@@ -40,9 +40,9 @@ Result<bool> bind_groups(BindScope& scope, int64_t groups, float epsilon, bool p
   const TensorView &x = scope.input(0).view, &y = scope.output(0).view;
   const PairLoops spatial = loops_between(x, y, 2, x.rank);
   const int64_t bytes = sizeof(float), channels = x.dim(1) / groups;
+  const bool planes = is_run(spatial);
   const bool pixels = spatial.count == 1 && x.stride(1) == bytes && y.stride(1) == bytes && !per_group;
-  if (!is_run(spatial) && !pixels) return false;
-  if (!is_dense_f32(scope.input(1)) || !is_dense_f32(scope.input(2))) return false;
+  if ((!planes && !pixels) || !is_dense_f32(scope.input(1)) || !is_dense_f32(scope.input(2))) return false;
   NormArguments filled{.scale = 1, .bias = 2};
   NormArgs& n = filled.norm;
   n.per_element = false;
@@ -55,7 +55,7 @@ Result<bool> bind_groups(BindScope& scope, int64_t groups, float epsilon, bool p
   n.in_run = x.stride(1) / bytes, n.out_run = y.stride(1) / bytes;
   n.in_group = n.in_run * channels, n.out_group = n.out_run * channels;
   n.parameters_per_group = channels;
-  if (!is_run(spatial)) n.in_pixel = spatial.a[0], n.out_pixel = spatial.b[0];
+  if (!planes) n.in_pixel = spatial.a[0], n.out_pixel = spatial.b[0];
   if (per_group) {
     if (channels > 1 && (n.in_run != n.n || n.out_run != n.n)) return false;
     n.n *= channels;

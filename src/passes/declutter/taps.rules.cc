@@ -35,7 +35,7 @@ Taps taps_inside(const Window& w, size_t axis) {
   return t;
 }
 
-// Copies the box of taps out of weights [M, C/groups, taps…], whose axes from `axis` on are left.
+// Appends the box of a tensor of these dimensions to `to`; `from` goes on to what lies behind the tensor.
 void copy_box(std::span<const Taps> box, std::span<const int64_t> dims, const double*& from, std::vector<double>& to) {
   if (dims.empty()) return to.push_back(*from++);
   int64_t below = 1;
