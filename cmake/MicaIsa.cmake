@@ -62,8 +62,8 @@ set_source_files_properties(src/kernels/gemm/gemm.isa.cc PROPERTIES COMPILE_OPTI
   "$<TARGET_PROPERTY:MICA_COMPACT_LEVEL>;-fno-tree-slp-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fno-schedule-insns>")
 # Loops that are vectors as written, or blocks of a fixed length: -O3 adds code around them, and no speed.
 set_source_files_properties(src/kernels/conv/conv.isa.cc src/kernels/eltwise/eltwise.isa.cc
-  src/kernels/reduce/reduce.isa.cc src/kernels/typed/typed.isa.cc PROPERTIES COMPILE_OPTIONS
-  $<TARGET_PROPERTY:MICA_COMPACT_LEVEL>)
+  src/kernels/move/grid.isa.cc src/kernels/reduce/reduce.isa.cc src/kernels/typed/typed.isa.cc PROPERTIES
+  COMPILE_OPTIONS $<TARGET_PROPERTY:MICA_COMPACT_LEVEL>)
 # Copies of any step want vectors, but not squares of five sizes of elements unrolled.
 set_source_files_properties(src/kernels/move/move.isa.cc PROPERTIES COMPILE_OPTIONS
   "$<TARGET_PROPERTY:MICA_COMPACT_LEVEL>;$<$<CXX_COMPILER_ID:GNU>:-ftree-vectorize;-fvect-cost-model=dynamic>")

@@ -55,6 +55,20 @@ inline bool is_run(const PairLoops& loops) {
   return loops.count == 0 || (loops.count == 1 && loops.a[0] == 1 && loops.b[0] == 1);
 }
 
+// Axes [first, last) as one, in elements. False when they are not evenly spaced.
+inline bool join_axes(const TensorView& view, int first, int last, int64_t& count, int64_t& step) {
+  count = 1;
+  step = 0;
+  for (int i = last; i-- > first;) {
+    if (view.dim(i) == 1) continue;
+    const int64_t stride = view.stride(i) / element_bytes(view.dtype);
+    if (count != 1 && stride != step * count) return false;
+    if (count == 1) step = stride;
+    count *= view.dim(i);
+  }
+  return true;
+}
+
 inline bool strides_fit(const TensorView& view) {
   for (int i = 0; i < view.rank; ++i)
     if (view.stride(i) < 0 || view.stride(i) % element_bytes(view.dtype)) return false;

@@ -67,7 +67,7 @@ Result<bool> bind_typed(BindScope& scope, const TypedSpec& spec, std::span<const
     if (!set_operand(views[static_cast<size_t>(k)], out, a.in[k])) return false;
   }
   a.out_slot = static_cast<int>(scope.inputs.size());
-  prepare_typed(a);
+  prepare_typed(a, spec.dense_rows);
   if (spec.dense_rows && !rows_fit(a, views, out)) return false;
   MICA_TRY(const std::string_view name, kernel_name(scope, scope.op->name, spec.from));
   MICA_TRY_STATUS(scope.add({.kernel = run,

@@ -49,9 +49,17 @@ int64_t rows_of(const TypedArgs& args) {
   return rows;
 }
 
+// The innermost of the loops that are long enough for a row of their own, for rows that are shorter.
+void lengthen_rows(TypedArgs& args) {
+  constexpr int64_t kShort = 8, kLong = 16;
+  const int row = args.loops - 1;
+  for (int i = row; i-- > 0 && args.dims[row] < kShort;)
+    if (args.dims[i] >= kLong) swap_loops(args, i, row);
+}
+
 }  // namespace
 
-void prepare_typed(TypedArgs& args) {
+void prepare_typed(TypedArgs& args, bool dense_rows) {
   int kept = 0;
   for (int i = 0; i < args.loops; ++i)
     if (args.dims[i] != 1) move_loop(args, i, kept++);
@@ -67,6 +75,7 @@ void prepare_typed(TypedArgs& args) {
   }
   args.loops = args.loops ? last + 1 : 1;
   if (kept == 0) args.dims[0] = 1;
+  if (!dense_rows) lengthen_rows(args);
   // A long row is cut into a loop of pieces and, when it does not divide, left whole.
   int64_t& inner = args.dims[args.loops - 1];
   if (inner > kTaskElements && inner % kTaskElements == 0 && args.loops < kMaxTypedLoops) {

@@ -23,13 +23,14 @@ enum class TypedFunction : uint8_t {
   kMax,
   kAnd,
   kOr,
-  kXor,      // integers, modulo their width
+  kXor,      // integers, modulo their width; kAdd, kSub and kMul also of kF64
+  kDiv,      // kF64
   kWhere,    // bool, then two of the same width
   kConvert,  // between the types below; to integers towards zero
   kQuantize,
   kDequantize,  // x, scale, zero point
 };
-// Halves and kF64 are converted only, to and from kF32 (kF64 also kI32 and kI64).
+// Halves are converted only, to and from kF32, and kF64 to and from kF32, kI32 and kI64.
 enum class TypedElement : uint8_t { kF32, kI32, kI64, kU8, kI8, kBool, kF16, kBF16, kF64, kCount };
 
 struct TypedRow {
@@ -49,8 +50,9 @@ struct TypedArgs {
   int slot[kMaxTypedInputs] = {}, out_slot = 0;
   int64_t row_block = 1, tasks = 0;
 };
-// Merges and orders loops by the output's addresses and cuts rows into tasks.
-void prepare_typed(TypedArgs& args);
+// Merges and orders loops by the output's addresses and cuts rows into tasks. Rows of a few elements change places with
+// a longer loop unless the row function takes `dense_rows` only.
+void prepare_typed(TypedArgs& args, bool dense_rows = false);
 void run_typed(const TypedArgs& args, void* const* operands, int64_t begin, int64_t end);
 
 struct TypedKernels {

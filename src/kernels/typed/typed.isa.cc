@@ -103,6 +103,15 @@ template <>
 struct Unsigned<int8_t> {
   using Type = uint32_t;
 };
+template <TypedFunction kF>
+void double_row(const TypedRow& row, int64_t n) {
+  any_two<double, double>(row, n, [](double x, double y) {
+    if constexpr (kF == TypedFunction::kAdd) return x + y;
+    if constexpr (kF == TypedFunction::kSub) return x - y;
+    if constexpr (kF == TypedFunction::kMul) return x * y;
+    return x / y;
+  });
+}
 template <TypedFunction kF, class T>
 void arithmetic_row(const TypedRow& row, int64_t n) {
   using U = typename Unsigned<T>::Type;
@@ -273,6 +282,15 @@ TypedRowFn find_arithmetic(E type) {
     default: return nullptr;
   }
 }
+TypedRowFn find_double(TypedFunction f) {
+  switch (f) {
+    case TypedFunction::kAdd: return double_row<TypedFunction::kAdd>;
+    case TypedFunction::kSub: return double_row<TypedFunction::kSub>;
+    case TypedFunction::kMul: return double_row<TypedFunction::kMul>;
+    case TypedFunction::kDiv: return double_row<TypedFunction::kDiv>;
+    default: return nullptr;
+  }
+}
 template <class From>
 TypedRowFn find_convert_to(E to) {
   switch (to) {
@@ -314,7 +332,8 @@ TypedRowFn find_where(E type) {
   switch (type) {
     case E::kF32:
     case E::kI32: return where_row<uint32_t>;
-    case E::kI64: return where_row<uint64_t>;
+    case E::kI64:
+    case E::kF64: return where_row<uint64_t>;
     case E::kU8:
     case E::kI8:
     case E::kBool: return where_row<uint8_t>;
@@ -324,6 +343,7 @@ TypedRowFn find_where(E type) {
 
 TypedRowFn find(TypedFunction f, E from, E to) {
   using enum TypedFunction;
+  if (from == E::kF64 && f >= kAdd && f <= kDiv) return find_double(f);
   switch (f) {
     case kEqual: return find_compare<kEqual>(from);
     case kGreater: return find_compare<kGreater>(from);
@@ -338,6 +358,7 @@ TypedRowFn find(TypedFunction f, E from, E to) {
     case kAnd: return find_arithmetic<kAnd>(from);
     case kOr: return find_arithmetic<kOr>(from);
     case kXor: return find_arithmetic<kXor>(from);
+    case kDiv: return nullptr;
     case kWhere: return find_where(from);
     case kConvert: return find_convert(from, to);
     case kQuantize: return to == E::kU8 ? quantize_row<uint8_t> : to == E::kI8 ? quantize_row<int8_t> : nullptr;

@@ -23,12 +23,6 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-double coordinate(int64_t i, int64_t size, bool align) {
-  const double x = static_cast<double>(i), n = static_cast<double>(size);
-  if (align) return size > 1 ? 2 * x / (n - 1) - 1 : -1;
-  return (2 * x + 1) / n - 1;
-}
-
 Status reference(RunScope& scope) {
   const TensorView& theta = scope.in(0);
   MICA_TRY(const Ints size, read_ints(scope.in(1), "size"));
@@ -48,7 +42,7 @@ Status reference(RunScope& scope) {
     // The last coordinate counts the picture's last axis first; the one after it is 1.
     double point[4];
     for (int i = 0; i < axes; ++i)
-      point[axes - 1 - i] = coordinate(at[1 + i], dims[1 + i], scope.attributes<AffineGrid>().align_corners);
+      point[axes - 1 - i] = affine_coordinate(at[1 + i], dims[1 + i], scope.attributes<AffineGrid>().align_corners);
     point[axes] = 1;
     double sum = 0;
     for (int k = 0; k <= axes; ++k) {

@@ -1,4 +1,8 @@
-#include "ops/image/grid_places.h"
+#include "ops/image/grid_sample.h"
+
+#include <algorithm>
+#include <cmath>
+
 #include "types/operand.h"
 
 namespace mica {
@@ -24,6 +28,66 @@ Status infer(InferScope& scope) {
   for (int i = 1; i + 1 < grid.rank; ++i) out.push(grid[i]);
   scope.out(0, scope.dtype(0), out);
   return {};
+}
+
+// Folds x back into [low, high] at its ends.
+float reflect(float x, float low, float high) {
+  const float range = high - low;
+  if (!(range > 0)) return low;
+  const float beyond = x < low ? low - x : x > high ? x - high : 0;
+  if (beyond == 0) return x;
+  const float turns = std::floor(beyond / range), rest = beyond - turns * range;
+  const bool even = std::fmod(turns, 2.0f) == 0;
+  return (x < low) == even ? low + rest : high - rest;
+}
+
+struct Axis {
+  int64_t size;
+  float low, high;
+};
+Axis axis_of(const GridSample& attributes, int64_t size) {
+  return attributes.align_corners ? Axis{size, 0, static_cast<float>(size - 1)}
+                                  : Axis{size, -0.5f, static_cast<float>(size) - 0.5f};
+}
+
+// The element at an integer place of one axis; -1 for a zero.
+int64_t element_place(const Axis& axis, GridPadding padding, int64_t i) {
+  if (i >= 0 && i < axis.size) return i;
+  if (padding == GridPadding::kZeros) return -1;
+  if (padding == GridPadding::kBorder) return i < 0 ? 0 : axis.size - 1;
+  return std::clamp<int64_t>(static_cast<int64_t>(reflect(static_cast<float>(i), axis.low, axis.high)), 0,
+                             axis.size - 1);
+}
+
+// Up to four places and weights along one axis for coordinate g in [-1, 1].
+int axis_samples(const GridSample& attributes, const Axis& axis, float g, int64_t* place, double* weight) {
+  const auto size = static_cast<float>(axis.size);
+  float x = attributes.align_corners ? (g + 1) / 2 * (size - 1) : ((g + 1) * size - 1) / 2;
+  if (attributes.mode == GridMode::kNearest) x = std::nearbyint(x);
+  if (attributes.padding == GridPadding::kBorder && (x < axis.low || x > axis.high)) x = std::clamp(x, 0.0f, size - 1);
+  if (attributes.padding == GridPadding::kReflection && std::isfinite(x)) x = reflect(x, axis.low, axis.high);
+  if (!(std::fabs(x) < 1e9f)) x = -1e9f;  // NaN and infinity are outside
+  if (attributes.mode == GridMode::kNearest) {
+    place[0] = element_place(axis, attributes.padding, static_cast<int64_t>(x));
+    weight[0] = 1;
+    return 1;
+  }
+  const float base = std::floor(x);
+  const double t = static_cast<double>(x - base);
+  const auto first = static_cast<int64_t>(base) - (attributes.mode == GridMode::kCubic ? 1 : 0);
+  const int taps = attributes.mode == GridMode::kCubic ? 4 : 2;
+  for (int k = 0; k < taps; ++k) place[k] = element_place(axis, attributes.padding, first + k);
+  if (taps == 2) {
+    weight[0] = 1 - t;
+    weight[1] = t;
+    return taps;
+  }
+  constexpr double a = -0.75;  // of Keys' cubic convolution
+  for (int k = 0; k < 4; ++k) {
+    const double d = std::fabs(t + 1 - k);
+    weight[k] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  }
+  return taps;
 }
 
 struct Samples {
@@ -72,11 +136,11 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(scope.allocate_output(0, std::span<const int64_t>(dims, static_cast<size_t>(in.rank))));
   const TensorView& out = scope.out(0);
   if (out.empty()) return {};
-  grid::Axis list[kMaxRank];
+  Axis list[kMaxRank];
   for (int i = 0; i < axes; ++i) {
     const int64_t size = in.dim(2 + i);
     MICA_CHECK(size > 0, kBadShape, "grid_sample of an empty input");
-    list[i] = grid::axis_of(attributes, size);
+    list[i] = axis_of(attributes, size);
   }
   int64_t place[kMaxRank] = {};  // in the grid: batch, output place
   do {
@@ -84,7 +148,7 @@ Status reference(RunScope& scope) {
     for (int i = 0; i < axes; ++i) {
       place[grid.rank - 1] = axes - 1 - i;
       const auto g = static_cast<float>(load_number(grid.dtype, element_at(grid, place)));
-      samples.count[i] = grid::axis_samples(attributes, list[i], g, samples.place[i], samples.weight[i]);
+      samples.count[i] = axis_samples(attributes, list[i], g, samples.place[i], samples.weight[i]);
     }
     place[grid.rank - 1] = 0;
     int64_t to[kMaxRank] = {place[0], 0};
@@ -105,6 +169,7 @@ MICA_OP(grid_sample) = {.name = "grid_sample",
                         .inputs = {2, 2},
                         .attributes = attr_class<GridSample>(),
                         .infer = infer,
-                        .reference = reference};
+                        .reference = reference,
+                        .layout = LayoutRule::kChannelsLast};
 
 }  // namespace mica

@@ -1,13 +1,12 @@
 #pragma once
+#include "kernels/move/grid.h"
 #include "types/attr.h"
 
 namespace mica {
 
-enum class GridMode : uint8_t { kLinear, kNearest, kCubic };
 inline constexpr std::string_view kGridModeNames[] = {"linear", "nearest", "cubic"};
 constexpr std::span<const std::string_view> names_of(GridMode) { return kGridModeNames; }
 
-enum class GridPadding : uint8_t { kZeros, kBorder, kReflection };
 inline constexpr std::string_view kGridPaddingNames[] = {"zeros", "border", "reflection"};
 constexpr std::span<const std::string_view> names_of(GridPadding) { return kGridPaddingNames; }
 

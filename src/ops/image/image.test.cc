@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "problem.h"
 
 namespace mica::suite {
@@ -97,7 +99,52 @@ TEST(GridSample, Modes) {
            .terms = kTerms,
            .expect_kernel = "grid_sample_f32"});
   }
-  check({.op = "grid_sample", .inputs = {uniform({1, 1, 2, 2}), special({1, 4, 4, 2})}});
+  // Places that are no numbers, far outside or on edges, and numbers that only a tap outside would meet.
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      check({.op = "grid_sample",
+             .attributes = {{"mode", mode}, {"padding", padding}},
+             .inputs = {uniform({1, 3, 2, 1}), special({1, 4, 9, 2})},
+             .terms = 2 * kTerms,
+             .expect_kernel = "grid_sample_f32"});
+      check({.op = "grid_sample",
+             .attributes = {{"mode", mode}, {"padding", padding}},
+             .inputs = {special({1, 2, 3, 3}), uniform({1, 4, 9, 2}, -2, 2)},
+             .terms = 2 * kTerms});
+    }
+}
+TEST(GridSample, Channels) {
+  // Neighbours (channels last), few channels, or few points: others are left to a copy with channels last.
+  for (const int64_t channels : {1, 3, 4, 17, 67, 130})
+    for (const int64_t points : {1, 15, 200})
+      for (const DType grid : {DType::kF32, DType::kF64})
+        check({.op = "grid_sample",
+               .attributes = {{"padding", channels % 2 ? "zeros" : "border"}},
+               .inputs = {uniform({2, channels, 9, 7}), uniform({2, 1, points, 2}, -1.2, 1.2, 3, grid)},
+               .terms = kTerms,
+               .expect_kernel = channels < 4 || points < 15 ? "grid_sample_f32" : ""});
+  check({.op = "grid_sample", .inputs = {uniform({2, 0, 4, 4}), uniform({2, 3, 3, 2})}});
+  check({.op = "grid_sample", .inputs = {uniform({2, 5, 4, 4}), uniform({2, 0, 3, 2})}});
+}
+TEST(AffineGrid, OnKernels) {
+  for (const DType type : {DType::kF32, DType::kF64})
+    for (const bool align : {false, true})
+      for (std::vector<double> size : std::vector<std::vector<double>>{
+               {2, 3, 5, 7}, {2, 1, 1, 1}, {2, 3, 1, 130}, {2, 3, 4, 1, 6}, {2, 1, 3, 5, 2}, {2, 3, 0, 7}}) {
+        const auto axes = static_cast<int64_t>(size.size()) - 2;
+        const Spec sizes = constant(list({axes + 2}, size, DType::kI64));
+        const bool any = std::ranges::find(size, 0.0) == size.end();
+        const std::string kernel = !any ? "" : type == DType::kF32 ? "affine_grid_f32" : "affine_grid_f64";
+        check({.op = "affine_grid",
+               .attributes = {{"align_corners", align}},
+               .inputs = {uniform({2, axes, axes + 1}, -2, 2, 1, type), sizes},
+               .terms = 1,
+               .expect_kernel = kernel});
+        check({.op = "affine_grid",
+               .attributes = {{"align_corners", align}},
+               .inputs = {special({2, axes, axes + 1}, 1, type), sizes},
+               .terms = 1});
+      }
 }
 TEST(Regions, AlignedOnKernels) {
   const Spec regions = list({4, 4}, {0.5, 1, 9, 7.25, -3, -2, 4, 12, 6, 5, 2, 3, 20, 20, 30, 30});

@@ -1,6 +1,7 @@
 #include "ops/image/resize.h"
 
 #include "kernels/move/resize.h"
+#include "step/loops.h"
 #include "step/run.h"
 
 namespace mica {
@@ -88,20 +89,6 @@ Result<bool> make_rows(BindScope& scope, std::span<const ResizeAxis> plans, Resa
     MICA_TRY(good, product_of(scope, outer, inner, rows));
   }
   return good;
-}
-
-// Axes [first, last) as one, in elements. False when they are not evenly spaced.
-bool join_axes(const TensorView& view, int first, int last, int64_t& count, int64_t& step) {
-  count = 1;
-  step = 0;
-  for (int i = last; i-- > first;) {
-    if (view.dim(i) == 1) continue;
-    const int64_t stride = view.stride(i) / element_bytes(view.dtype);
-    if (count != 1 && stride != step * count) return false;
-    if (count == 1) step = stride;
-    count *= view.dim(i);
-  }
-  return true;
 }
 
 // Strides of the problem, whose rows are the axes from `h` to the last but one: channels innermost when the input has

@@ -24,8 +24,8 @@ ChainLink simplified(const BindScope& scope, ChainLink link) {
 // Whether a row of the output passes over more than one element of the operand: the running value had better be such.
 bool runs(const BoundOperand& operand, const TensorView& out) { return operand.view.count() == out.count(); }
 
-// Integers: the functions that kernels have.
-Result<bool> bind_integers(BindScope& scope, DType dtype) {
+// Integers and doubles: the functions that kernels have.
+Result<bool> bind_typed_pair(BindScope& scope, DType dtype) {
   TypedSpec spec{.from = dtype, .to = dtype, .inputs = 2};
   switch (scope.op->pointwise) {
     case Pointwise::kAdd: spec.function = TypedFunction::kAdd; break;
@@ -33,6 +33,7 @@ Result<bool> bind_integers(BindScope& scope, DType dtype) {
     case Pointwise::kMul: spec.function = TypedFunction::kMul; break;
     case Pointwise::kMin: spec.function = TypedFunction::kMin; break;
     case Pointwise::kMax: spec.function = TypedFunction::kMax; break;
+    case Pointwise::kDiv: spec.function = TypedFunction::kDiv; break;
     default: return false;
   }
   return bind_typed(scope, spec);
@@ -40,7 +41,7 @@ Result<bool> bind_integers(BindScope& scope, DType dtype) {
 
 Result<bool> bind(BindScope& scope) {
   const DType dtype = scope.input(0).view.dtype;
-  if (is_integer(dtype)) return bind_integers(scope, dtype);
+  if (is_integer(dtype) || dtype == DType::kF64) return bind_typed_pair(scope, dtype);
   ChainLink link{.function = scope.op->pointwise};
   if (scope.op->parameters) scope.op->parameters(scope.attributes_blob, link.a, link.b);
   int source = 0;

@@ -188,6 +188,14 @@ TEST(Typed, KernelsRunEverywhere) {
       check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {uniform({3, n}, -9e4, 9e4, 4)}});
     }
   }
+  for (const std::string op : {"add", "sub", "mul", "div"}) {
+    const Spec full = special({3, 4, 70}, 1, DType::kF64), column = special({4, 1}, 2, DType::kF64);
+    check({.op = op, .inputs = {full, column}, .expect_kernel = op + "_f64"});
+    check({.op = op, .inputs = {column, full}, .expect_kernel = op + "_f64"});
+    check({.op = op,  // rows of two: a longer loop takes their place
+           .inputs = {special({37, 3, 4, 2}, 3, DType::kF64), special({37, 1, 1, 2}, 4, DType::kF64)},
+           .expect_kernel = op + "_f64"});
+  }
   for (const DType dtype : {DType::kI32, DType::kI64}) {
     const std::string type(name_of(dtype));
     check({.op = "cast",
