@@ -20,8 +20,8 @@ def quartiles(values):
 
 
 def ratios(theirs, ours):
-    """One for each round that both have finished."""
-    return [t / o for t, o in zip(theirs, ours)]
+    """One for each round that both have played."""
+    return [t / o for t, o in zip(theirs, ours) if t is not None and o is not None]
 
 
 def spread(values):

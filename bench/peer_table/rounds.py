@@ -19,6 +19,9 @@ class Pace:
 
 QUICK = dict(turn_seconds=0.08, warm_seconds=0.2, most_seconds=25)
 # Enough to find what stands out among hundreds of networks, by the ratio of minima; little of it settles.
+# A peer so much slower than the best one plays every so many rounds only, so that those whose ratio is reported meet
+# more often and sooner after each other.
+FAR_BEHIND, SELDOM = 1.5, 4
 GLANCE = dict(turn_seconds=0.1, warm_seconds=0.1, least_rounds=3, most_seconds=1)
 PACES = {"full": {}, "quick": QUICK, "glance": GLANCE}
 
@@ -31,12 +34,15 @@ class Seat:
     error: str = ""
     opened: dict = field(default_factory=dict)
     difference: float = float("nan")
-    times: list = field(default_factory=list)     # one list of milliseconds for each round
+    times: list = field(default_factory=list)     # one list of milliseconds for each round, None where it sat out
     version: str = ""
     notes: str = ""
 
     def medians(self):
-        return [statistics.median(turn) for turn in self.times]
+        return [statistics.median(turn) if turn else None for turn in self.times]
+
+    def median(self):
+        return statistics.median(median for median in self.medians() if median is not None)
 
     def fail(self, error):
         self.error = str(error)
@@ -87,6 +93,13 @@ def turn(seat, seconds, warm_seconds, clock="wall"):
             seat.worker.pause()
 
 
+def sits_out(seat, seats, rounds, own):
+    """Whether the program is too far behind the best peer to play every round."""
+    if seat.name == own or rounds % SELDOM == 0 or rounds < SELDOM or not seat.times:
+        return False
+    return seat.median() > FAR_BEHIND * min(other.median() for other in seats if other.name != own and other.times)
+
+
 def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
     """Rounds until the ratio of the best peer to Mica has settled, or time is up. The order changes from round to
     round, so that nobody always follows the same neighbour."""
@@ -98,6 +111,9 @@ def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
         playing = [seat for seat in playing if seat.worker]
         shuffle.shuffle(playing)
         for seat in playing:
+            if sits_out(seat, seats, rounds, own):
+                seat.times.append(None)
+                continue
             # A short warm-up: caches hold the last program's data.
             times = turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock)
             if times is not None:
@@ -113,7 +129,7 @@ def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
 def ratio_to_best(seats, own="mica"):
     """(name of the fastest peer, its ratio to Mica round by round)."""
     mine = next((seat for seat in seats if seat.name == own and seat.times), None)
-    peers = {seat.name: statistics.median(seat.medians()) for seat in seats if seat.name != own and seat.times}
+    peers = {seat.name: seat.median() for seat in seats if seat.name != own and seat.times}
     best = figures.best_peer(peers)
     if mine is None or best is None:
         return best, []
@@ -129,8 +145,8 @@ def summary(seats, pace, own="mica"):
     for seat in seats:
         peers[seat.name] = {"version": seat.version, "notes": seat.notes, "error": seat.error}
         if seat.times:
-            runs = [value for one in seat.times for value in one]
-            peers[seat.name] |= {"median_ms": statistics.median(seat.medians()), "min_ms": min(runs),
+            runs = [value for one in seat.times if one for value in one]
+            peers[seat.name] |= {"median_ms": seat.median(), "min_ms": min(runs),
                                  "round_medians_ms": seat.medians(), "difference": seat.difference, **seat.opened}
     with_figure = [seat.name for seat in seats if seat.times and seat.name != own]
     own_figure = peers.get(own, {}).get("median_ms")

@@ -66,6 +66,20 @@ def test_ratio_above_one_means_mica_is_faster():
     assert figures.ratios([3.0, 4.0], [2.0, 2.0]) == [1.5, 2.0]
 
 
+def test_rounds_that_one_sat_out_have_no_ratio():
+    assert figures.ratios([3.0, None, 4.0], [2.0, 2.0, 2.0]) == [1.5, 2.0]
+
+
+def test_who_is_far_behind_plays_seldom():
+    seats = [rounds.Seat(name, times=[[ms]] * 5) for name, ms in (("mica", 9.0), ("a", 2.0), ("b", 2.9), ("c", 3.1))]
+    out = [[seat.name for seat in seats if rounds.sits_out(seat, seats, played, "mica")] for played in range(9)]
+    assert out == [[]] * 5 + [["c"]] * 3 + [[]], out
+    made = table(GOOD | {"ncnn": "right:9"}, rounds.Pace(turn_seconds=0, warm_seconds=0, least_rounds=9))
+    turns = {name: sum(m is not None for m in peer["round_medians_ms"]) for name, peer in made["peers"].items()}
+    assert made["rounds"] >= 9 and turns["mica"] == turns["openvino"] == made["rounds"], turns
+    assert turns["ncnn"] < made["rounds"] and made["peers"]["ncnn"]["median_ms"] > 0, turns
+
+
 def test_difference():
     assert figures.difference(REFERENCE, REFERENCE) == 0
     assert abs(figures.difference([REFERENCE[0] + 0.003], REFERENCE) - 0.001) < 1e-6
