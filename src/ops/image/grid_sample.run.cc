@@ -37,11 +37,14 @@ bool place_axes(const TensorView& x, GridProblem& p) {
   return true;
 }
 
+// Of all points of an image.
+double taps_of(const GridProblem& p) { return static_cast<double>(p.points) * static_cast<double>(grid_taps(p)); }
+
 // Channels that are not neighbours: worth a copy of the image with such, unless few of its elements are asked for.
 bool wants_copy(const GridProblem& p) {
-  int64_t elements = 1;
-  for (int i = 0; i < p.axes; ++i) elements *= p.size[i];
-  return p.channels >= 4 && p.in_channel != 1 && p.points * grid_taps(p) >= elements;
+  double elements = 1;  // sizes that a file claims may multiply to more than an integer holds
+  for (int i = 0; i < p.axes; ++i) elements *= static_cast<double>(p.size[i]);
+  return p.channels >= 4 && p.in_channel != 1 && taps_of(p) >= elements;
 }
 
 Result<bool> bind(BindScope& scope) {
@@ -63,13 +66,13 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY(GridStep * s, scope.arguments<GridStep>());
   *s = {.problem = p, .kernels = &grid_kernels(scope.machine->isa), .out = static_cast<int>(scope.inputs.size())};
   constexpr double kPlace = 4;  // multiply-adds to find a tap
-  const auto taps = static_cast<double>(p.images * p.points * grid_taps(p));
-  MICA_TRY_STATUS(scope.add({.kernel = run,
-                             .arguments = s,
-                             .tasks = grid_tasks(p),
-                             .work = taps * (kPlace + static_cast<double>(p.channels)),
-                             .scratch_bytes = static_cast<size_t>(grid_scratch(p)) * sizeof(float),
-                             .name = "grid_sample_f32"}));
+  MICA_TRY_STATUS(
+      scope.add({.kernel = run,
+                 .arguments = s,
+                 .tasks = grid_tasks(p),
+                 .work = static_cast<double>(p.images) * taps_of(p) * (kPlace + static_cast<double>(p.channels)),
+                 .scratch_bytes = static_cast<size_t>(grid_scratch(p)) * sizeof(float),
+                 .name = "grid_sample_f32"}));
   return true;
 }
 
