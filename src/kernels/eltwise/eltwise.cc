@@ -73,7 +73,7 @@ int64_t repeat_rows(ChainArgs& args) {
     ++periods;
   }
   if (!is_row(args.in) || !is_row(args.out) || periods == 0 || periods > kMaxChainPeriods) return 1;
-  if (args.dims[outer] * row < kShortRow) return 1;  // still short
+  if (args.loops > 2 && args.dims[outer] * row < kShortRow) return 1;  // still short, and there may be a longer loop
   for (int s = 0; s < args.count; ++s)
     if (!is_row(args.steps[s].operand)) args.steps[s].operand.period = row;
   args.dims[outer] *= row;
