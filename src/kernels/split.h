@@ -1,4 +1,4 @@
-// Splitting a kernel's work into tasks.
+// Splitting a kernel's work into tasks, and its loops into rows.
 #pragma once
 #include <stdint.h>
 
@@ -16,6 +16,16 @@ inline int64_t even_block(int64_t units, int64_t wanted, int64_t threads) {
     const int64_t load = up(up(units, block), threads) * block;
     if (load < best_load) best = block, best_load = load;
   }
+  return best;
+}
+
+// The loop that is to run innermost, of loops of which the last does: a row of fewer than `short_row` elements costs
+// more than strides do, and gives way to the next loop of `long_row` or more, or to the longest.
+inline int inner_loop(const int64_t* dims, int loops, int64_t short_row, int64_t long_row) {
+  int best = loops - 1;
+  if (dims[best] >= short_row) return best;
+  for (int i = loops - 1; i >= 0 && dims[best] < long_row; --i)
+    if (dims[i] > dims[best]) best = i;
   return best;
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/eltwise/eltwise.h"
 
+#include "kernels/split.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -114,13 +115,7 @@ void prepare_chain(ChainArgs& args) {
     for_each_operand(args, [](ChainOperand& o) { o.strides[0] = 1; });
   }
   const int64_t period = repeat_rows(args);
-  // A row of a few elements costs more than strides do: the next loop that is long goes inside then, or the longest.
-  if (period == 1 && args.dims[args.loops - 1] < kShortRow) {
-    int best = args.loops - 1;
-    for (int i = args.loops - 1; i >= 0 && args.dims[best] < kLongRow; --i)
-      if (args.dims[i] > args.dims[best]) best = i;
-    swap_loops(args, best, args.loops - 1);
-  }
+  if (period == 1) swap_loops(args, inner_loop(args.dims, args.loops, kShortRow, kLongRow), args.loops - 1);
   int64_t rows = 1;
   for (int i = 0; i + 1 < args.loops; ++i) rows *= args.dims[i];
   const int64_t inner = args.dims[args.loops - 1];

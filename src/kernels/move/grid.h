@@ -26,8 +26,11 @@ struct GridProblem {
   int64_t in_image = 0, in_channel = 0, out_image = 0, out_channel = 0, out_point = 1;
 };
 
+constexpr int64_t grid_axis_taps(GridMode mode) {
+  return mode == GridMode::kNearest ? 1 : mode == GridMode::kLinear ? 2 : 4;
+}
 constexpr int64_t grid_taps(const GridProblem& p) {
-  const int64_t each = p.mode == GridMode::kNearest ? 1 : p.mode == GridMode::kLinear ? 2 : 4;
+  const int64_t each = grid_axis_taps(p.mode);
   return p.axes == 1 ? each : p.axes == 2 ? each * each : each * each * each;
 }
 // Points of a task: a number of whole vectors, whose taps stay in the first-level cache.

@@ -75,7 +75,8 @@ MICA_INLINE void axis_taps(const GridProblem& p, int axis, F32 g, AxisTaps& taps
   const F32 base = floor(x), t = sub(x, base), rest = sub(set1(1.0f), t);
   const bool cubic = p.mode == GridMode::kCubic;
   const I32 first = cubic ? sub(to_i32_trunc(base), set1(1)) : to_i32_trunc(base);
-  for (int k = 0; k < (cubic ? 4 : 2); ++k) put_place(p, axis, add(first, set1(k)), taps.place[k], taps.inside[k]);
+  for (int k = 0; k < grid_axis_taps(p.mode); ++k)
+    put_place(p, axis, add(first, set1(k)), taps.place[k], taps.inside[k]);
   if (cubic) {
     taps.weight[0] = cubic_outer(t, rest), taps.weight[1] = cubic_inner(t);
     taps.weight[2] = cubic_inner(rest), taps.weight[3] = cubic_outer(rest, t);
@@ -101,7 +102,7 @@ MICA_INLINE Taps taps_in(const GridProblem& p, float* scratch) {
 void put_taps(const GridProblem& p, const Taps& taps, int64_t i) {
   AxisTaps axis[kMostGridAxes];
   for (int a = 0; a < p.axes; ++a) axis_taps(p, a, load(taps.coordinate + a * taps.block + i), axis[a]);
-  const int64_t each = p.mode == GridMode::kNearest ? 1 : p.mode == GridMode::kLinear ? 2 : 4;
+  const int64_t each = grid_axis_taps(p.mode);
   for (int64_t t = 0; t < taps.count; ++t) {
     I32 offset = zero_i32();
     F32 weight = set1(1.0f);
@@ -129,6 +130,13 @@ void read_points(const GridProblem& p, const T* grid, int64_t n, const Taps& tap
   }
 }
 
+// The first n lanes, `step` floats apart.
+MICA_INLINE void store_lanes(float* to, int64_t step, F32 v, int64_t n) {
+  float lanes[kLanes];
+  store(lanes, v);
+  for (int64_t k = 0; k < n; ++k) to[k * step] = lanes[k];
+}
+
 void by_points(const GridProblem& p, const Taps& taps, int64_t n, const float* x, float* y) {
   for (int64_t c = 0; c < p.channels; ++c, x += p.in_channel, y += p.out_channel)
     for (int64_t i = 0; i < n; i += kLanes) {
@@ -139,15 +147,12 @@ void by_points(const GridProblem& p, const Taps& taps, int64_t n, const float* x
         sum = fma(load(taps.weight + t * taps.block + i), select(lt(offset, zero_i32()), zero(), value), sum);
       }
       float* to = y + i * p.out_point;
-      if (n - i < kLanes) {
-        float lanes[kLanes];
-        store(lanes, sum);
-        for (int64_t k = 0; k < n - i; ++k) to[k * p.out_point] = lanes[k];
-      } else if (p.out_point == 1) {
+      if (n - i < kLanes)
+        store_lanes(to, p.out_point, sum, n - i);
+      else if (p.out_point == 1)
         store(to, sum);
-      } else {
+      else
         store_strided(to, static_cast<ptrdiff_t>(p.out_point), sum);
-      }
     }
 }
 
@@ -167,13 +172,10 @@ MICA_INLINE void sum_point(const Taps& taps, int64_t i, const float* x, float* y
   }
   MICA_UNROLL for (int v = 0; v < kVectors; ++v) {
     float* to = y + v * kLanes * out_channel;
-    if (out_channel == 1) {
+    if (out_channel != 1)
+      store_lanes(to, out_channel, sum[v], width);
+    else
       width == kLanes ? store(to, sum[v]) : store_partial(to, sum[v], width);
-    } else {
-      float lanes[kLanes];
-      store(lanes, sum[v]);
-      for (int k = 0; k < width; ++k) to[k * out_channel] = lanes[k];
-    }
   }
 }
 

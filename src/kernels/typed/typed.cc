@@ -1,5 +1,6 @@
 #include "kernels/typed/typed.h"
 
+#include "kernels/split.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -22,6 +23,7 @@ const TypedKernels& typed_kernels(Isa isa) {
 namespace {
 
 constexpr int64_t kTaskElements = 16384;
+constexpr int64_t kShortRow = 8, kLongRow = 16;
 
 void move_loop(TypedArgs& args, int from, int to) {
   args.dims[to] = args.dims[from];
@@ -49,14 +51,6 @@ int64_t rows_of(const TypedArgs& args) {
   return rows;
 }
 
-// The innermost of the loops that are long enough for a row of their own, for rows that are shorter.
-void lengthen_rows(TypedArgs& args) {
-  constexpr int64_t kShort = 8, kLong = 16;
-  const int row = args.loops - 1;
-  for (int i = row; i-- > 0 && args.dims[row] < kShort;)
-    if (args.dims[i] >= kLong) swap_loops(args, i, row);
-}
-
 }  // namespace
 
 void prepare_typed(TypedArgs& args, bool dense_rows) {
@@ -75,7 +69,7 @@ void prepare_typed(TypedArgs& args, bool dense_rows) {
   }
   args.loops = args.loops ? last + 1 : 1;
   if (kept == 0) args.dims[0] = 1;
-  if (!dense_rows) lengthen_rows(args);
+  if (!dense_rows) swap_loops(args, inner_loop(args.dims, args.loops, kShortRow, kLongRow), args.loops - 1);
   // A long row is cut into a loop of pieces and, when it does not divide, left whole.
   int64_t& inner = args.dims[args.loops - 1];
   if (inner > kTaskElements && inner % kTaskElements == 0 && args.loops < kMaxTypedLoops) {

@@ -51,7 +51,7 @@ struct TypedArgs {
   int64_t row_block = 1, tasks = 0;
 };
 // Merges and orders loops by the output's addresses and cuts rows into tasks. Rows of a few elements change places with
-// a longer loop unless the row function takes `dense_rows` only.
+// a longer loop (kernels/split.h) unless the row function takes `dense_rows` only.
 void prepare_typed(TypedArgs& args, bool dense_rows = false);
 void run_typed(const TypedArgs& args, void* const* operands, int64_t begin, int64_t end);
 

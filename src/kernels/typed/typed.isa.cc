@@ -103,15 +103,6 @@ template <>
 struct Unsigned<int8_t> {
   using Type = uint32_t;
 };
-template <TypedFunction kF>
-void double_row(const TypedRow& row, int64_t n) {
-  any_two<double, double>(row, n, [](double x, double y) {
-    if constexpr (kF == TypedFunction::kAdd) return x + y;
-    if constexpr (kF == TypedFunction::kSub) return x - y;
-    if constexpr (kF == TypedFunction::kMul) return x * y;
-    return x / y;
-  });
-}
 template <TypedFunction kF, class T>
 void arithmetic_row(const TypedRow& row, int64_t n) {
   using U = typename Unsigned<T>::Type;
@@ -125,6 +116,16 @@ void arithmetic_row(const TypedRow& row, int64_t n) {
     if constexpr (kF == TypedFunction::kAnd) return static_cast<T>(u & v);
     if constexpr (kF == TypedFunction::kOr) return static_cast<T>(u | v);
     return static_cast<T>(u ^ v);
+  });
+}
+
+template <TypedFunction kF>
+void double_row(const TypedRow& row, int64_t n) {
+  any_two<double, double>(row, n, [](double x, double y) {
+    if constexpr (kF == TypedFunction::kAdd) return x + y;
+    if constexpr (kF == TypedFunction::kSub) return x - y;
+    if constexpr (kF == TypedFunction::kMul) return x * y;
+    return x / y;
   });
 }
 
@@ -279,15 +280,9 @@ TypedRowFn find_arithmetic(E type) {
     case E::kI8: return arithmetic_row<kF, int8_t>;
     case E::kU8: return arithmetic_row<kF, uint8_t>;
     case E::kBool: return kF >= TypedFunction::kAnd ? arithmetic_row<kF, uint8_t> : nullptr;
-    default: return nullptr;
-  }
-}
-TypedRowFn find_double(TypedFunction f) {
-  switch (f) {
-    case TypedFunction::kAdd: return double_row<TypedFunction::kAdd>;
-    case TypedFunction::kSub: return double_row<TypedFunction::kSub>;
-    case TypedFunction::kMul: return double_row<TypedFunction::kMul>;
-    case TypedFunction::kDiv: return double_row<TypedFunction::kDiv>;
+    case E::kF64:
+      if constexpr (kF <= TypedFunction::kMul) return double_row<kF>;
+      return nullptr;
     default: return nullptr;
   }
 }
@@ -343,7 +338,6 @@ TypedRowFn find_where(E type) {
 
 TypedRowFn find(TypedFunction f, E from, E to) {
   using enum TypedFunction;
-  if (from == E::kF64 && f >= kAdd && f <= kDiv) return find_double(f);
   switch (f) {
     case kEqual: return find_compare<kEqual>(from);
     case kGreater: return find_compare<kGreater>(from);
@@ -358,7 +352,7 @@ TypedRowFn find(TypedFunction f, E from, E to) {
     case kAnd: return find_arithmetic<kAnd>(from);
     case kOr: return find_arithmetic<kOr>(from);
     case kXor: return find_arithmetic<kXor>(from);
-    case kDiv: return nullptr;
+    case kDiv: return from == E::kF64 ? double_row<kDiv> : nullptr;
     case kWhere: return find_where(from);
     case kConvert: return find_convert(from, to);
     case kQuantize: return to == E::kU8 ? quantize_row<uint8_t> : to == E::kI8 ? quantize_row<int8_t> : nullptr;
