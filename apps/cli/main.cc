@@ -28,17 +28,16 @@ constexpr Verb kVerbs[] = {
     {"doctor", "tell what this machine has", add_doctor},
 };
 
-// The verb that the command line names, or null with a hint at the nearest one.
-CLI::App* named_verb(CLI::App& app, const std::vector<std::string>& words, std::string& hint) {
-  std::vector<std::string> names;
-  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
-  for (const std::string& word : words) {
-    if (word.empty() || word[0] == '-') continue;
-    for (CLI::App* sub : app.get_subcommands(nullptr))
-      if (sub->get_name() == word) return sub;
-    hint = nearest_hint(word, names);
-    break;
-  }
+// The word that stands where the verb should; empty when there is none.
+std::string verb_word(const std::vector<std::string>& words) {
+  const auto is_word = [](const std::string& word) { return !word.empty() && word[0] != '-'; };
+  const auto found = std::find_if(words.begin(), words.end(), is_word);
+  return found == words.end() ? std::string() : *found;
+}
+
+CLI::App* verb_named(CLI::App& app, const std::string& name) {
+  for (CLI::App* sub : app.get_subcommands(nullptr))
+    if (sub->get_name() == name) return sub;
   return nullptr;
 }
 
@@ -57,11 +56,19 @@ std::string option_hint(const CLI::App& verb, const std::vector<std::string>& wo
 }
 
 int usage_error(CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& words) {
-  std::string hint;
-  const CLI::App* verb = named_verb(app, words, hint);
-  if (verb) hint = option_hint(*verb, words);
-  fmt::print(stderr, "error[MICA6001]: {}\nhint: {}{}`mica {}--help` lists all words\n", problem.what(), hint,
-             hint.empty() ? "" : " ", verb ? verb->get_name() + " " : "");
+  const std::string word = verb_word(words);
+  std::string what = problem.what(), hint, of;
+  if (const CLI::App* verb = verb_named(app, word)) {
+    hint = option_hint(*verb, words);
+    of = word + " ";
+  } else if (!word.empty()) {
+    std::vector<std::string> names;
+    for (const Verb& known : kVerbs) names.emplace_back(known.name);
+    what = fmt::format("there is no verb `{}`", word);
+    hint = nearest_hint(word, names);
+  }
+  fmt::print(stderr, "error[MICA6001]: {}\nhint: {}{}`mica {}--help` lists all words\n", what, hint,
+             hint.empty() ? "" : " ", of);
   return kUsage;
 }
 

@@ -163,14 +163,18 @@ void forget_pages(const void* bytes, size_t count) {
   if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
-size_t cache_bytes(int level, std::string_view root) {
+namespace {
+
+// What the C library knows without reading a file; 0 when it knows nothing.
+size_t cache_bytes_of_libc(int level) {
 #ifdef _SC_LEVEL1_DCACHE_SIZE
-  if (root.empty()) {
-    const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
-    const long size = level >= 1 && level <= 3 ? sysconf(names[level - 1]) : 0;
-    if (size > 0) return static_cast<size_t>(size);
-  }
+  const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  if (level >= 1 && level <= 3) return static_cast<size_t>(std::max(0l, sysconf(names[level - 1])));
 #endif
+  return 0;
+}
+
+size_t cache_bytes_of_kernel(int level, std::string_view root) {
   for (int index = 0; index < 8; ++index) {
     char path[4096], buffer[32];
     const auto field = [&](std::string_view name) {
@@ -184,6 +188,16 @@ size_t cache_bytes(int level, std::string_view root) {
     return static_cast<size_t>(to_number(size) * unit);
   }
   return 0;
+}
+
+}  // namespace
+
+size_t cache_bytes(int level, std::string_view root) {
+  if (!root.empty()) return cache_bytes_of_kernel(level, root);
+  // The C library is quicker, but in a virtual machine it may tell the whole host's third level.
+  const size_t known = level < 3 ? cache_bytes_of_libc(level) : cache_bytes_of_kernel(level, root);
+  if (known > 0) return known;
+  return level < 3 ? cache_bytes_of_kernel(level, root) : cache_bytes_of_libc(level);
 }
 
 int usable_cpus() {

@@ -78,6 +78,9 @@ def model(nodes, inputs, outputs):
 
 def usage(place):
     expect("did you mean `run`?" in mica("rnu", DIGITS, code=2).stderr, "the nearest verb")
+    expect("no verb `frobnicate`" in mica("frobnicate", code=2).stderr, "the unknown verb")
+    said = mica("bench", DIGITS, "--force", "winograd5", code=2).stderr
+    expect("winograd5" in said and "winograd6" in said, "the algorithms there are")
     expect("did you mean `--threads`?" in mica("run", DIGITS, "--thraeds", "2", code=2).stderr, "the nearest option")
     done = mica("run", DIGITS, "--input", f"imgae={SEVEN}", code=2)
     expect("MICA6002" in done.stderr and "`image`" in done.stderr, "the nearest input")
