@@ -14,13 +14,19 @@ def shape_text(shapes):
     return ",".join(f"[{','.join(map(str, shape))}]{kind}" for shape, kind in shapes)
 
 
+def pnnx_of(python):
+    """The program in pnnx's wheel; the script beside it that starts it wants torch."""
+    inside = sorted(Path(python).parent.parent.glob("lib/python*/site-packages/pnnx/pnnx"))
+    return inside[0] if inside else Path(python).parent / "pnnx"
+
+
 def commands(python, base, shapes):
     """peer → the command that makes its file."""
     programs = Path(python).parent
     return {
         "mnn": [programs / "mnnconvert", "-f", "ONNX", "--modelFile", f"{base}.onnx", "--MNNModel", f"{base}.mnn",
                 "--bizCode", "x"],
-        "ncnn": [programs / "pnnx", f"{base}.onnx", f"inputshape={shape_text(shapes)}", "fp16=0"],
+        "ncnn": [pnnx_of(python), f"{base}.onnx", f"inputshape={shape_text(shapes)}", "fp16=0"],
     }
 
 

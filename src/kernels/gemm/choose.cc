@@ -19,6 +19,17 @@ constexpr int64_t kStreamedPanels = 8, kStreamedRows = 160, kStreamedRowsNear = 
 // Chunks for each thread, so that one that is late leaves work to the others.
 constexpr int64_t kTasksPerThread = 4;
 
+// Rows are copied where more of them than a set of the first-level cache holds would meet in each, and where enough
+// panels pass to be worth it.
+constexpr int kWays = 8;
+constexpr int64_t kCopyPanels = 4;
+
+// Panels of a group where the next one is fetched into the same `bytes`.
+int64_t streamed_panels(int64_t bytes, int64_t depth) {
+  const int64_t fit = bytes / (2 * depth * kPanel * static_cast<int64_t>(sizeof(float)));
+  return least(kStreamedPanels, most(fit / 2 * 2, 2));
+}
+
 }  // namespace
 
 int gemm_tile_rows(Isa isa) { return gemm_kernels(isa).tile_rows; }
@@ -61,7 +72,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   const bool near = a_bytes + b_bytes + c_bytes <= limits.l2_bytes;
   if (p.b_form == MatrixForm::kPanels && !streams && a_bytes <= limits.l2_bytes / 4 && b_bytes > limits.l2_bytes / 8 &&
       c.m_block <= (near ? kStreamedRowsNear : kStreamedRows))
-    c.n_group = least(c.n_group, kStreamedPanels);
+    c.n_group = least(c.n_group, streamed_panels(limits.l2_bytes - limits.l2_bytes / 8 - a_bytes, c.k_block));
   c.fetch_rows = !streams && a_bytes + b_bytes + c_bytes > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
   c.m_tasks = up(p.m, c.m_block);
@@ -72,7 +83,10 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
     if (streams) c.n_group = least(c.n_group, most(2, group_bytes / (c.k_block * step_bytes) / 2 * 2));
     c.scratch_floats += c.n_group * c.k_block * kPanel;
   }
+  c.copies_rows =
+      p.a_form == MatrixForm::kRows && !streams && c.tile_rows > kWays && c.n_group >= kCopyPanels && rows_collide(p.k);
   if (p.a_form == MatrixForm::kTransposed) c.scratch_floats += c.tile_rows * c.k_block;
+  if (c.copies_rows) c.scratch_floats += c.tile_rows * copied_pitch(c.k_block);
   return c;
 }
 

@@ -35,16 +35,22 @@ struct GemmLimits {
 
 // How a product is computed; nothing here changes its result.
 struct GemmChoice {
-  int tile_rows = 1;        // most rows of a register tile
-  int64_t m_block = 0;      // rows of a task
-  int64_t n_block = 0;      // panels of a task
-  int64_t n_group = 0;      // panels that stay in the second-level cache while a task's rows pass
-  int64_t k_block = 0;      // steps of k between two visits of C
-  bool fetch_rows = false;  // of A and C, those of the next tile while one is computed: they lie beyond that cache
+  int tile_rows = 1;         // most rows of a register tile
+  int64_t m_block = 0;       // rows of a task
+  int64_t n_block = 0;       // panels of a task
+  int64_t n_group = 0;       // panels that stay in the second-level cache while a task's rows pass
+  int64_t k_block = 0;       // steps of k between two visits of C
+  bool fetch_rows = false;   // of A and C, those of the next tile while one is computed: they lie beyond that cache
+  bool copies_rows = false;  // a tile's rows of A out of the way of each other where they collide
   int64_t m_tasks = 0, n_tasks = 0;
   int64_t tasks = 0;           // batch · m_tasks · n_tasks; 0 when there is nothing to compute
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };
+
+// Whether rows so many floats apart share the sets of a first-level cache, whose ways have 4 KiB each; and a distance
+// from copy to copy of them with which they do not.
+constexpr bool rows_collide(int64_t stride) { return stride % 1024 == 0; }
+constexpr int64_t copied_pitch(int64_t depth) { return (depth + 15) / 16 * 16 + 16; }
 
 // Rows of the instruction set's main tile.
 int gemm_tile_rows(Isa isa);

@@ -32,6 +32,15 @@ void transpose_matrix(const float* in, int64_t in_stride, float* out, int64_t ou
   }
 }
 
+void copy_rows(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i, in += in_stride, out += out_stride) {
+    int64_t j = 0;
+    for (; j + kLanes <= columns; j += kLanes) store(out + j, load(in + j));
+    if (j < columns)
+      store_partial(out + j, load_partial(in + j, static_cast<int>(columns - j)), static_cast<int>(columns - j));
+  }
+}
+
 struct BatchPointers {
   const float* a;
   const float* b;
@@ -112,7 +121,8 @@ struct PassFetch {
     }
   }
 
-  void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, RowBlock& block) const {
+  // next_rows: of A, behind the tile's.
+  void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, const float* next_rows, RowBlock& block) const {
     block.fetches = 0;
     if (share) {
       block.fetches = 1;
@@ -122,7 +132,7 @@ struct PassFetch {
       block.fetches = kFetchRuns;
       for (int i = 0; i < kFetchRuns; ++i) block.fetch[i] = runs[i];
       const int64_t column = pass.panel_begin * kPanel;
-      block.fetch[0].at = block.segments[0] + block.rows * g.a_stride;
+      block.fetch[0].at = next_rows;
       block.fetch[1].at = block.c + block.rows * g.c_stride + column;
       if (block.residual) block.fetch[2].at = block.residual + block.rows * g.epilogue.residual_stride + column;
     }
@@ -156,6 +166,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
   float* a_scratch = scratch + (p.b_form == MatrixForm::kPanels ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
   int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows;
   const int64_t count = tiles;
+  const bool copies = g.choice.copies_rows && rows_collide(g.a_stride);
   const PassFetch fetch(g, pass, tiles);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
     block.rows = tile_height(pass.row_end - row, tiles, kMaxRows);
@@ -165,12 +176,16 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
                        block.rows);
       a = a_scratch;
       block.a_stride = g.choice.k_block;
+    } else if (copies) {
+      block.a_stride = copied_pitch(g.choice.k_block);
+      copy_rows(a, g.a_stride, a_scratch, block.a_stride, block.rows, depth);
+      a = a_scratch;
     }
     block.segments = &a;
     block.c = at.c + row * g.c_stride;
     block.residual = at.residual ? at.residual + row * g.epilogue.residual_stride : nullptr;
     block.row = row;
-    fetch.aim(g, pass, count - tiles, block);
+    fetch.aim(g, pass, count - tiles, at.a + (row + block.rows) * g.a_stride + pass.k_begin, block);
     run_row_block(block);
   }
 }

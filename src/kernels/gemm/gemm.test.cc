@@ -205,6 +205,20 @@ TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
     }
 }
 
+TEST_P(Gemm, RowsThatCollideAreCopied) {
+  for (MatrixForm form : {MatrixForm::kPanels, MatrixForm::kTransposed})
+    for (int64_t stride : {1024, 2048, 1027})
+      for (int64_t l2 : {1 << 20, 100 << 10}) {  // all of k at once, and blocks of it
+        Problem p(31, 150, 1024, MatrixForm::kRows, form);
+        p.args.a_stride = stride;
+        p.fill();
+        p.run(GetParam(), {.l2_bytes = l2});
+        EXPECT_EQ(p.args.choice.copies_rows, gemm_tile_rows(GetParam()) > 8 && l2 == 1 << 20);
+        SCOPED_TRACE(testing::Message() << static_cast<int>(form) << " " << stride << " " << l2);
+        ASSERT_NO_FATAL_FAILURE(p.check());
+      }
+}
+
 TEST_P(Gemm, TheResidualMayBeTheResult) {
   for (int64_t n : {32, 37}) {
     Problem p(17, n, 20, MatrixForm::kRows, MatrixForm::kPanels);

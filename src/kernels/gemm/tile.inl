@@ -96,7 +96,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     TileFetch fetch = {at.fetch, at.fetch_period};
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
     const int64_t depth = block.segment_count * block.segment_k;
-    int64_t ahead = kAhead * kPanel, until_jump = depth - kAhead;
+    int64_t ahead = kAheadFew * kPanel, until_jump = depth - kAheadFew;
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
