@@ -337,7 +337,7 @@ Status settle(InferValue& out, InferScope& scope) {
 }
 
 Status evaluate_with_values(const OpDef& op, InferScope& scope, const EvaluateOptions& options) {
-  for (int i = 0; i < op.inputs.min; ++i) MICA_CHECK(scope.has(i), kBadModel, "`{}` needs input {}", op.name, i);
+  MICA_TRY_STATUS(check_inputs(op, scope));
   MICA_CHECK(op.infer, kInternal, "`{}` has no type inference", op.name);
   MICA_TRY_STATUS(op.infer(scope));
   MICA_TRY_STATUS(check_outputs(op, scope));
@@ -350,6 +350,13 @@ Status evaluate_with_values(const OpDef& op, InferScope& scope, const EvaluateOp
 }
 
 }  // namespace
+
+Status check_inputs(const OpDef& op, const InferScope& scope) {
+  for (int i = 0; i < op.inputs.min; ++i) MICA_CHECK(scope.has(i), kBadModel, "`{}` needs input {}", op.name, i);
+  for (int i = 0; i < static_cast<int>(scope.inputs.size()) && !op.takes_objects; ++i)
+    MICA_CHECK(!scope.has(i) || scope.type(i).is_tensor(), kBadType, "input {} of `{}` must be a tensor", i, op.name);
+  return {};
+}
 
 Status evaluate(const OpDef& op, InferScope& scope, const EvaluateOptions& options) {
   Room<InferValue> room;

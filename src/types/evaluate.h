@@ -13,4 +13,8 @@ struct EvaluateOptions {
 // an output has a negative fixed dimension. A reference that fails during evaluation leaves the contents unknown.
 Status evaluate(const OpDef& op, InferScope& scope, const EvaluateOptions& options = {});
 
+// What every operator asks before its own inference: the inputs that it needs are there, and tensors unless it takes
+// objects.
+Status check_inputs(const OpDef& op, const InferScope& scope);
+
 }  // namespace mica

@@ -171,6 +171,7 @@ struct OpDef {
   void (*parameters)(const void* attributes, float& a, float& b) = nullptr;  // of `pointwise`
   int regions = 0;                                                           // If 2, Loop and Scan 1
   bool random = false;                                                       // never folded or merged
+  bool takes_objects = false;  // sequences, optionals or maps; others are given tensors alone
   bool in_place = false;       // output 0 may take input 0's (or 1's) memory when type and strides agree
   const void* user = nullptr;  // for operators made at run time: what their functions find through scope.definition
 };

@@ -1,5 +1,7 @@
 #include "prepared.h"
 
+#include "types/evaluate.h"
+
 namespace mica::suite {
 namespace {
 
@@ -50,7 +52,8 @@ void infer(Prepared& p, Knowledge knowledge, Inference& out) {
   out.scope.outputs = out.outputs;
   out.scope.attributes_blob = p.blob;
   out.scope.table = &out.dims;
-  out.status = p.op->infer(out.scope);
+  out.status = check_inputs(*p.op, out.scope);
+  if (out.status.ok()) out.status = p.op->infer(out.scope);
 }
 
 void refer(Prepared& p, const std::vector<RunValue>& inputs, std::span<const InferValue> types, TestRunScope& scope,

@@ -58,6 +58,7 @@ MICA_OP(cond) = {.name = "cond",
                  .outputs = {0, kAnyNumber},
                  .infer = infer,
                  .reference = reference,
-                 .regions = 2};
+                 .regions = 2,
+                 .takes_objects = true};
 
 }  // namespace mica

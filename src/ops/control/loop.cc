@@ -158,6 +158,7 @@ MICA_OP(loop) = {.name = "loop",
                  .attributes = attr_class<Loop>(),
                  .infer = infer,
                  .reference = reference,
-                 .regions = 1};
+                 .regions = 1,
+                 .takes_objects = true};
 
 }  // namespace mica

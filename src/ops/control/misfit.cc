@@ -33,6 +33,7 @@ MICA_OP(misfit) = {.name = "misfit",
                    .attributes = attr_class<Misfit>(),
                    .infer = infer,
                    .reference = reference,
-                   .random = true};
+                   .random = true,
+                   .takes_objects = true};
 
 }  // namespace mica

@@ -236,6 +236,7 @@ MICA_OP(scan) = {.name = "scan",
                  .attributes = attr_class<Scan>(),
                  .infer = infer,
                  .reference = reference,
-                 .regions = 1};
+                 .regions = 1,
+                 .takes_objects = true};
 
 }  // namespace mica

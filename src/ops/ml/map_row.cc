@@ -92,6 +92,7 @@ MICA_OP(map_row) = {
     .inputs = {2, 2},
     .attributes = attr_class<MapRow>(),
     .infer = infer,
-    .reference = reference};
+    .reference = reference,
+    .takes_objects = true};
 
 }  // namespace mica

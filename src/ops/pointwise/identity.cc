@@ -34,6 +34,7 @@ MICA_OP(identity) = {.name = "identity",
                      .dim_rule = DimRule::kCopy,
                      .layout = LayoutRule::kAny,
                      .pointwise = Pointwise::kIdentity,
+                     .takes_objects = true,
                      .in_place = true};
 
 }  // namespace mica

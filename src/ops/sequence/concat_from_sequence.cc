@@ -75,6 +75,7 @@ MICA_OP(concat_from_sequence) = {
     .doc = "The items of a sequence one after the other along an axis, or stacked along a new one",
     .attributes = attr_class<ConcatFromSequence>(),
     .infer = infer,
-    .reference = reference};
+    .reference = reference,
+    .takes_objects = true};
 
 }  // namespace mica

@@ -41,6 +41,7 @@ MICA_OP(optional) = {.name = "optional",
                      .inputs = {0, 1},
                      .attributes = attr_class<Optional>(),
                      .infer = infer,
-                     .reference = reference};
+                     .reference = reference,
+                     .takes_objects = true};
 
 }  // namespace mica

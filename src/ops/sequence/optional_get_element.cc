@@ -37,6 +37,7 @@ Status reference(RunScope& scope) {
 MICA_OP(optional_get_element) = {.name = "optional_get_element",
                                  .doc = "What an optional holds; anything else as it is",
                                  .infer = infer,
-                                 .reference = reference};
+                                 .reference = reference,
+                                 .takes_objects = true};
 
 }  // namespace mica

@@ -23,6 +23,7 @@ MICA_OP(optional_has_element) = {.name = "optional_has_element",
                                  .doc = "Whether an optional holds something; anything else does when it is there",
                                  .inputs = {0, 1},
                                  .infer = infer,
-                                 .reference = reference};
+                                 .reference = reference,
+                                 .takes_objects = true};
 
 }  // namespace mica

@@ -18,5 +18,15 @@ TEST(Sequence, AtAndLength) {
   check_error({.op = "concat_from_sequence", .inputs = {sequence({})}}, Code::kBadValue);
 }
 
+TEST(Sequence, OperatorsOfTensorsRefuseSequences) {
+  const Spec list = sequence({iota({2}), iota({2}, 5)});
+  for (const char* op : {"concat", "shape", "size", "non_zero", "exp", "transpose"})
+    check_error({.op = op, .inputs = {list}}, Code::kBadType);
+  for (const char* op : {"concat", "add", "less", "matmul"}) {
+    check_error({.op = op, .inputs = {list, iota({2})}}, Code::kBadType);
+    check_error({.op = op, .inputs = {iota({2}), list}}, Code::kBadType);
+  }
+}
+
 }  // namespace
 }  // namespace mica::suite

@@ -23,6 +23,7 @@ MICA_OP(sequence_at) = {.name = "sequence_at",
                         .doc = "The tensor at a position of a sequence; negative positions count from the end",
                         .inputs = {2, 2},
                         .infer = infer,
-                        .reference = reference};
+                        .reference = reference,
+                        .takes_objects = true};
 
 }  // namespace mica

@@ -31,6 +31,7 @@ MICA_OP(sequence_construct) = {.name = "sequence_construct",
                                .doc = "A sequence of the inputs",
                                .inputs = {1, kAnyNumber},
                                .infer = infer,
-                               .reference = reference};
+                               .reference = reference,
+                               .takes_objects = true};
 
 }  // namespace mica

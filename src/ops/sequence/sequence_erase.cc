@@ -29,6 +29,7 @@ MICA_OP(sequence_erase) = {.name = "sequence_erase",
                            .doc = "A sequence without the tensor at a position, the last by default",
                            .inputs = {1, 2},
                            .infer = infer,
-                           .reference = reference};
+                           .reference = reference,
+                           .takes_objects = true};
 
 }  // namespace mica

@@ -34,6 +34,7 @@ MICA_OP(sequence_insert) = {.name = "sequence_insert",
                             .doc = "A sequence with a tensor inserted at a position, at its end by default",
                             .inputs = {2, 3},
                             .infer = infer,
-                            .reference = reference};
+                            .reference = reference,
+                            .takes_objects = true};
 
 }  // namespace mica

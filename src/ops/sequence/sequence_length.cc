@@ -18,7 +18,10 @@ Status reference(RunScope& scope) {
 
 }  // namespace
 
-MICA_OP(sequence_length) = {
-    .name = "sequence_length", .doc = "How many items a sequence has", .infer = infer, .reference = reference};
+MICA_OP(sequence_length) = {.name = "sequence_length",
+                            .doc = "How many items a sequence has",
+                            .infer = infer,
+                            .reference = reference,
+                            .takes_objects = true};
 
 }  // namespace mica

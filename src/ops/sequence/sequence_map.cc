@@ -65,6 +65,7 @@ MICA_OP(sequence_map) = {.name = "sequence_map",
                          .attributes = attr_class<SequenceMap>(),
                          .infer = infer,
                          .reference = reference,
-                         .regions = 1};
+                         .regions = 1,
+                         .takes_objects = true};
 
 }  // namespace mica
