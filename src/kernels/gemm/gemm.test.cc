@@ -135,7 +135,7 @@ class Gemm : public testing::TestWithParam<Isa> {};
 
 TEST_P(Gemm, AwkwardShapes) {
   for (int64_t m : {1, 2, 3, 5, 14, 15, 31})
-    for (int64_t n : {1, 15, 16, 17, 33, 48, 130, 260})
+    for (int64_t n : {1, 8, 9, 15, 16, 17, 24, 25, 33, 48, 130, 260})
       for (int64_t k : {0, 1, 7, 67}) {
         Problem p(m, n, k, MatrixForm::kRows, MatrixForm::kPanels);
         p.fill();

@@ -83,15 +83,22 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
   }
 }
 
-// `count` tiles side by side; `at` goes on to what lies beside them. kFetch: they also fetch what `at` tells.
-template <int R, int P, bool kFetch = false>
+// Whether a tile's last panel may have but half of its columns: processors whose units are half as wide as their
+// vectors make it in half of the time.
+constexpr bool has_halves(int rows) { return may_reach_beyond(rows); }
+
+// `count` tiles side by side; `at` goes on to what lies beside them. kFetch: they also fetch what `at` tells. kHalf: no
+// more than the lower half of the last vector lies before the last column.
+template <int R, int P, bool kFetch = false, bool kHalf = false>
 __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
-  constexpr int V = P * kPanelVectors;
-  constexpr bool kPart = !kFetch && may_reach_beyond(R);
+  constexpr int V = P * kPanelVectors, kWhole = kHalf ? V - 1 : V;
+  constexpr bool kPart = kHalf || (!kFetch && may_reach_beyond(R));
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   for (; count > 0; --count) {
     F32 sum[R][V];
     begin_sums<kPart>(sum, block, at);
+    LowF32 half[R];
+    MICA_UNROLL for (int i = 0; i < R; ++i) half[i] = low(sum[i][V - 1]);
     const float* b = at.b;
     TileFetch fetch = {at.fetch, at.fetch_period};
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
@@ -101,8 +108,9 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
         F32 row[V];
-        MICA_UNROLL for (int p = 0; p < P; ++p) MICA_UNROLL for (int j = 0; j < kPanelVectors; ++j)
-            row[p * kPanelVectors + j] = load(b + p * panel_stride + j * kLanes);
+        MICA_UNROLL for (int j = 0; j < kWhole; ++j) row[j] =
+            load(b + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
+        const LowF32 half_row = load_low(b + (P - 1) * panel_stride + (kPanelVectors - 1) * kLanes);
         if constexpr (kFetch) fetch.step(at);
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
         if constexpr (R <= 3) {
@@ -114,10 +122,12 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         b += kPanel;
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
-          MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+          MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+          if constexpr (kHalf) half[i] = fma_low(kWhole ? low(value) : set1_low(a.row(i)[0]), half_row, half[i]);
         }
       }
     }
+    if constexpr (kHalf) MICA_UNROLL for (int i = 0; i < R; ++i) sum[i][V - 1] = whole(half[i]);
     const bool part = kPart && at.columns < P * kPanel;
     if (finish) finish_sums<R, V>(sum, block, at, at.residual && !part);
     if (part)
@@ -139,10 +149,16 @@ using TileFn = void (*)(const RowBlock&, TilePlace&, bool, int64_t);
 // tiles[r - 1] for r rows: the widest, the main, the single-panel one, and the main one that fetches.
 struct TileRow {
   TileFn wide, main, single, fetch;
+  TileFn half_main = nullptr, half_single = nullptr, half_fetch = nullptr;
 };
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
   rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>, tile<R, kMainPanels, (R > 3)>};
+  if constexpr (has_halves(R)) {
+    rows[R - 1].half_main = tile<R, kMainPanels, false, true>;
+    rows[R - 1].half_single = tile<R, 1, false, true>;
+    rows[R - 1].half_fetch = tile<R, kMainPanels, true, true>;
+  }
   if constexpr (R > 1) fill_tiles<R - 1>(rows);
 }
 struct Tiles {
@@ -230,6 +246,10 @@ MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, TilePlace& place, Fet
   return panel;
 }
 
+MICA_INLINE TileFn half_tile(const TileRow& fns, int panels, bool fetching) {
+  return panels == 1 ? fns.half_single : fetching ? fns.half_fetch : fns.half_main;
+}
+
 // All panels of the block's range against its rows; panel_begin to panel_end from the widest tile to the narrowest.
 void run_row_block(const RowBlock& block) {
   const TileRow& fns = kTiles.rows[block.rows - 1];
@@ -255,8 +275,13 @@ void run_row_block(const RowBlock& block) {
     int64_t tiles = kManyTiles && in_place && !finishes ? (whole - p) / panels : 1;
     const int64_t fetching = panels == kMainPanels ? fetches.take(tiles, place) : 0;
     if (fetching) tiles = fetching;
-    const TileFn fn = fetching ? fns.fetch : panels == wide ? fns.wide : panels == kMainPanels ? fns.main : fns.single;
-    if (in_place && !(fetching && column + panels * kPanel > block.n))
+    const bool half = fns.half_main && (column + panels * kPanel) - block.n >= kLanes / 2;
+    const TileFn fn = half                    ? half_tile(fns, panels, fetching)
+                      : fetching              ? fns.fetch
+                      : panels == wide        ? fns.wide
+                      : panels == kMainPanels ? fns.main
+                                              : fns.single;
+    if (in_place && (half || !(fetching && column + panels * kPanel > block.n)))
       fn(block, place, block.last_k, tiles);
     else
       buffered_tile(block, fn, p, panels, place);
