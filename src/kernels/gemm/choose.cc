@@ -24,10 +24,33 @@ constexpr int64_t kTasksPerThread = 4;
 constexpr int kWays = 8;
 constexpr int64_t kCopyPanels = 4;
 
+// Blocks of k that pass one after the other: panels of a group, and how many of all k there must be at least for less
+// to be worth it.
+constexpr int64_t kOutsidePanels = 4, kLeastOutside = 8;
+
 // Panels of a group where the next one is fetched into the same `bytes`.
 int64_t streamed_panels(int64_t bytes, int64_t depth) {
   const int64_t fit = bytes / (2 * depth * kPanel * static_cast<int64_t>(sizeof(float)));
   return least(kStreamedPanels, most(fit / 2 * 2, 2));
+}
+
+// Where four panels with all of k fill half of the second-level cache, the rows of A that pass by do not stay there,
+// nor do they in the first-level cache if they collide. Blocks of k then pass one after the other, each with a copy of
+// its part of A that takes a third of the cache.
+bool takes_blocks_of_k(const GemmProblem& p, int64_t panels, const GemmLimits& limits) {
+  const int64_t group = kOutsidePanels * p.k * kPanel * static_cast<int64_t>(sizeof(float));
+  return p.b_form == MatrixForm::kPanels && !p.residual_in_place && panels >= kLeastOutside &&
+         group >= limits.l2_bytes / 2;
+}
+
+void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
+  const int64_t most_depth = most(limits.l2_bytes / 2048, 64), blocks = up(p.k, most_depth);
+  c.k_outside = true;
+  c.k_block = up(up(p.k, blocks), 64) * 64;
+  const int64_t tiles = up(c.m_block, c.tile_rows);
+  const int64_t fit = most(limits.l2_bytes / 3 / (4 * c.k_block) / c.tile_rows, 1);
+  c.m_block = least(c.m_block, even_block(tiles, up(tiles, fit), 1) * c.tile_rows);
+  c.n_group = least(c.n_group, kOutsidePanels);
 }
 
 }  // namespace
@@ -65,13 +88,14 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   const int64_t row_tasks = least(row_tiles, up(wanted, column_tasks));
   c.n_block = panels_of_task(panels, column_tasks, limits.threads);
   c.m_block = row_tasks > 1 ? even_block(row_tiles, row_tasks, batches > 1 ? 1 : limits.threads) * c.tile_rows : p.m;
-  const int64_t a_bytes = c.m_block * p.k * 4, b_bytes = panels * c.k_block * step_bytes;
+  if (!streams && takes_blocks_of_k(p, panels, limits)) block_k(p, limits, c);
+  const int64_t a_bytes = c.m_block * c.k_block * 4, b_bytes = panels * c.k_block * step_bytes;
   // Rows that stay near pass by two panels at a time while the next two are fetched. More rows want the fetches for
   // themselves, unless all that there is stays near.
   const int64_t c_bytes = 4 * c.m_block * p.n;
   const bool near = a_bytes + b_bytes + c_bytes <= limits.l2_bytes;
-  if (p.b_form == MatrixForm::kPanels && !streams && a_bytes <= limits.l2_bytes / 4 && b_bytes > limits.l2_bytes / 8 &&
-      c.m_block <= (near ? kStreamedRowsNear : kStreamedRows))
+  if (p.b_form == MatrixForm::kPanels && !streams && !c.k_outside && a_bytes <= limits.l2_bytes / 4 &&
+      b_bytes > limits.l2_bytes / 8 && c.m_block <= (near ? kStreamedRowsNear : kStreamedRows))
     c.n_group = least(c.n_group, streamed_panels(limits.l2_bytes - limits.l2_bytes / 8 - a_bytes, c.k_block));
   c.fetch_rows = !streams && a_bytes + b_bytes + c_bytes > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
@@ -82,6 +106,10 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
     // Packing every panel at once would need scratch as large as B.
     if (streams) c.n_group = least(c.n_group, most(2, group_bytes / (c.k_block * step_bytes) / 2 * 2));
     c.scratch_floats += c.n_group * c.k_block * kPanel;
+  }
+  if (c.k_outside) {
+    c.scratch_floats += c.m_block * copied_pitch(c.k_block);
+    return c;
   }
   c.copies_rows =
       p.a_form == MatrixForm::kRows && !streams && c.tile_rows > kWays && c.n_group >= kCopyPanels && rows_collide(p.k);

@@ -40,6 +40,7 @@ struct GemmChoice {
   int64_t n_block = 0;       // panels of a task
   int64_t n_group = 0;       // panels that stay in the second-level cache while a task's rows pass
   int64_t k_block = 0;       // steps of k between two visits of C
+  bool k_outside = false;    // all panels of a task pass by for one block of k, and then for the next
   bool fetch_rows = false;   // of A and C, those of the next tile while one is computed: they lie beyond that cache
   bool copies_rows = false;  // a tile's rows of A out of the way of each other where they collide
   int64_t m_tasks = 0, n_tasks = 0;

@@ -82,7 +82,8 @@ void pack_b(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_
 // One pass of a task's rows over a group of panels and a block of k. Rows are split into the highest tiles.
 struct Pass {
   int64_t row_begin, row_end, panel_begin, panel_end, k_begin, k_end;
-  int64_t last_panel;  // of the task
+  bool first;                            // of its block of k
+  int64_t next_panel, next_end, next_k;  // the panels and the k of the pass behind it; none: next_panel is next_end
 };
 
 // A row tile's A, C and residual of so many floats stay in the first-level cache until they are needed.
@@ -94,11 +95,11 @@ struct PassFetch {
   PassFetch(const GemmArgs& g, const Pass& pass, int64_t row_tiles) {
     const GemmProblem& p = g.problem;
     const int64_t depth = pass.k_end - pass.k_begin, group = pass.panel_end - pass.panel_begin;
-    const int64_t tiles = group / kMainPanels;
-    if (p.b_form == MatrixForm::kPanels && pass.panel_end < pass.last_panel && depth == p.k) {
-      const int64_t left = pass.last_panel - pass.panel_end, next = left < group ? left : group;
-      share = (next * depth * kPanel + row_tiles - 1) / row_tiles;
-      runs[0] = fetch_run(share, tiles, depth);
+    tiles = group / kMainPanels;
+    const bool whole = depth == p.k || g.choice.k_outside;
+    if (p.b_form == MatrixForm::kPanels && pass.next_panel < pass.next_end && whole) {
+      next_depth = pass.next_k + g.choice.k_block < p.k ? g.choice.k_block : p.k - pass.next_k;
+      share = ((pass.next_end - pass.next_panel) * next_depth * kPanel + row_tiles - 1) / row_tiles;
     } else if (g.choice.fetch_rows && row_tiles > 1) {
       const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles, width = group * kPanel;
       const bool has_residual = g.epilogue.residual && !p.residual_in_place && pass.k_end == p.k;
@@ -125,9 +126,7 @@ struct PassFetch {
   void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, const float* next_rows, RowBlock& block) const {
     block.fetches = 0;
     if (share) {
-      block.fetches = 1;
-      block.fetch[0] = runs[0];
-      block.fetch[0].at = block.b + pass.panel_end * block.panel_stride + row_tile * share;
+      aim_panels(g, pass, row_tile * share, block);
     } else if (any && block.row + block.rows < pass.row_end) {
       block.fetches = kFetchRuns;
       for (int i = 0; i < kFetchRuns; ++i) block.fetch[i] = runs[i];
@@ -138,10 +137,36 @@ struct PassFetch {
     }
   }
 
+  // A share of the next panels, whose parts lie apart where they have more steps of k than these.
+  void aim_panels(const GemmArgs& g, const Pass& pass, int64_t from, RowBlock& block) const {
+    const int64_t part = next_depth * kPanel, stride = g.problem.k * kPanel;
+    const float* panels = block.b + pass.next_panel * stride + (pass.next_k - pass.k_begin) * kPanel;
+    for (int64_t left = share, free = tiles; left > 0 && block.fetches < kFetchRuns;) {
+      const int64_t within = from % part;
+      const int64_t size = part == stride || part - within > left ? left : part - within;
+      const int64_t taken = (free * size + left - 1) / left;
+      FetchRun& run = block.fetch[block.fetches++];
+      run = fetch_run(size, taken, block.segment_k);
+      run.at = panels + from / part * stride + within;
+      from += size;
+      left -= size;
+      free -= taken;
+    }
+  }
+
   FetchRun runs[kFetchRuns];
   bool any = false;
-  int64_t share = 0;
+  int64_t share = 0, tiles = 0, next_depth = 0;
 };
+
+// The rows of a pass within its block of k, side by side.
+void copy_block(const GemmArgs& g, const float* a, const Pass& pass, float* out, int64_t pitch) {
+  const int64_t rows = pass.row_end - pass.row_begin, depth = pass.k_end - pass.k_begin;
+  if (g.problem.a_form == MatrixForm::kTransposed)
+    transpose_matrix(a + pass.k_begin * g.a_stride + pass.row_begin, g.a_stride, out, pitch, depth, rows);
+  else
+    copy_rows(a + pass.row_begin * g.a_stride + pass.k_begin, g.a_stride, out, pitch, rows, depth);
+}
 
 void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, float* scratch) {
   const GemmProblem& p = g.problem;
@@ -167,18 +192,23 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
   int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows;
   const int64_t count = tiles;
   const bool copies = g.choice.copies_rows && rows_collide(g.a_stride);
+  const int64_t pitch = copied_pitch(g.choice.k_block);
+  if (g.choice.k_outside && pass.first) copy_block(g, at.a, pass, a_scratch, pitch);
   const PassFetch fetch(g, pass, tiles);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
     block.rows = tile_height(pass.row_end - row, tiles, kMaxRows);
     const float* a = at.a + row * g.a_stride + pass.k_begin;
-    if (p.a_form == MatrixForm::kTransposed) {
+    if (g.choice.k_outside) {
+      block.a_stride = pitch;
+      a = a_scratch + (row - pass.row_begin) * pitch;
+    } else if (p.a_form == MatrixForm::kTransposed) {
       transpose_matrix(at.a + pass.k_begin * g.a_stride + row, g.a_stride, a_scratch, g.choice.k_block, depth,
                        block.rows);
       a = a_scratch;
       block.a_stride = g.choice.k_block;
     } else if (copies) {
-      block.a_stride = copied_pitch(g.choice.k_block);
-      copy_rows(a, g.a_stride, a_scratch, block.a_stride, block.rows, depth);
+      block.a_stride = pitch;
+      copy_rows(a, g.a_stride, a_scratch, pitch, block.rows, depth);
       a = a_scratch;
     }
     block.segments = &a;
@@ -201,19 +231,25 @@ int64_t run_tasks(const GemmArgs& g, int64_t task, int64_t end, float* scratch) 
   const int64_t panels = (p.n + kPanel - 1) / kPanel;
   const auto least = [](int64_t x, int64_t y) { return x < y ? x : y; };
   const bool rows = c.m_tasks > 1;
-  const int64_t together = least(end - task, rows ? c.m_tasks - m_task : c.n_tasks - n_task);
+  const int64_t together = c.k_outside && rows ? 1 : least(end - task, rows ? c.m_tasks - m_task : c.n_tasks - n_task);
   const int64_t m_end = m_task + (rows ? together : 1), n_end = n_task + (rows ? 1 : together);
   Pass pass{.row_begin = m_task * c.m_block, .row_end = least(p.m, m_end * c.m_block)};
-  pass.last_panel = least(panels, n_end * c.n_block);
-  for (int64_t group = n_task * c.n_block; group < pass.last_panel; group += c.n_group) {
-    pass.panel_begin = group;
-    pass.panel_end = least(pass.last_panel, group + c.n_group);
-    pass.k_begin = 0;
-    do {
-      pass.k_end = least(p.k, pass.k_begin + c.k_block);
-      run_pass(g, at, pass, scratch);
-      pass.k_begin = pass.k_end;
-    } while (pass.k_begin < p.k);
+  const int64_t first = n_task * c.n_block, last = least(panels, n_end * c.n_block);
+  const int64_t groups = (last - first + c.n_group - 1) / c.n_group,
+                blocks = p.k > 0 ? (p.k + c.k_block - 1) / c.k_block : 1;
+  for (int64_t i = 0; i < groups * blocks; ++i) {
+    const auto group = [&](int64_t j) { return first + (c.k_outside ? j % groups : j / blocks) * c.n_group; };
+    const auto k = [&](int64_t j) { return (c.k_outside ? j / groups : j % blocks) * c.k_block; };
+    pass.panel_begin = group(i);
+    pass.panel_end = least(last, group(i) + c.n_group);
+    pass.first = pass.panel_begin == first;
+    pass.k_begin = k(i);
+    pass.k_end = least(p.k, k(i) + c.k_block);
+    const bool ends = i + 1 == groups * blocks;
+    pass.next_panel = ends ? last : group(i + 1);
+    pass.next_end = least(last, pass.next_panel + c.n_group);
+    pass.next_k = k(i + 1);
+    run_pass(g, at, pass, scratch);
   }
   return task + together;
 }

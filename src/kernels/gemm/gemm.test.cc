@@ -184,9 +184,14 @@ TEST_P(Gemm, EveryEpilogue) {
 }
 
 TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
-  for (MatrixForm form : {MatrixForm::kPanels, MatrixForm::kRows})
+  const struct {
+    MatrixForm a, b;
+  } forms[] = {{MatrixForm::kRows, MatrixForm::kPanels},
+               {MatrixForm::kTransposed, MatrixForm::kPanels},
+               {MatrixForm::kRows, MatrixForm::kRows}};
+  for (const auto& form : forms)
     for (int64_t m : {5, 61}) {  // columns are split, and rows
-      Problem p(m, 150, 300, MatrixForm::kRows, form);
+      Problem p(m, 150, 300, form.a, form.b);
       p.args.problem.batch[0] = 2;
       p.fill();
       p.args.epilogue.bias = p.bias.data();
@@ -203,6 +208,20 @@ TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
             ASSERT_EQ(p.c, whole) << m << " " << l2 << " " << threads << " " << chunk;
           }
     }
+}
+
+// The smaller the second-level cache, the smaller the blocks; rows are cut, too.
+TEST_P(Gemm, BlocksOfKPassOneAfterTheOther) {
+  const auto choice = [&](GemmProblem p, int64_t l2) { return choose_gemm(p, GetParam(), {.l2_bytes = l2}); };
+  GemmProblem p{.m = 200, .n = 256, .k = 3000};
+  EXPECT_TRUE(choice(p, 1 << 20).k_outside);
+  EXPECT_GT(choice(p, 1 << 20).m_tasks, 1);
+  EXPECT_LT(choice(p, 200 << 10).k_block, choice(p, 1 << 20).k_block);
+  EXPECT_FALSE(choice(p, 4 << 20).k_outside);
+  p.residual_in_place = true;
+  EXPECT_FALSE(choice(p, 1 << 20).k_outside);
+  p = {.m = 200, .n = 256, .k = 3000, .b_form = MatrixForm::kRows};
+  EXPECT_FALSE(choice(p, 1 << 20).k_outside);
 }
 
 TEST_P(Gemm, RowsThatCollideAreCopied) {
