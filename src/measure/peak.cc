@@ -87,13 +87,14 @@ struct Working {
   size_t bytes;     // that a thread goes over while it is measured
 };
 
-// Half of a cache stays free for what else lives there. A shared last level is measured well beyond the one before it.
+// Half of a cache stays free for what else lives there. A shared last level is measured well beyond the one before it,
+// and holds no more than that half: others read and write, too.
 Working working_set(const Machine& machine, int level, int workers, size_t passed) {
   const auto multiple = [](size_t bytes) { return std::max(kQuantum / 4, bytes / (kQuantum / 4) * (kQuantum / 4)); };
   if (level == 0) return {static_cast<double>(machine.l1d) * workers, multiple(machine.l1d / 2)};
   if (level == 1) return {static_cast<double>(machine.l2) * workers, multiple(machine.l2 / 2)};
   const size_t share = machine.l3 / (2 * static_cast<size_t>(workers));
-  return {static_cast<double>(machine.l3), multiple(std::min(share, std::max(4 * machine.l2, passed)))};
+  return {static_cast<double>(machine.l3) / 2, multiple(std::min(share, std::max(4 * machine.l2, passed)))};
 }
 
 }  // namespace
