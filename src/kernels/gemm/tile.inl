@@ -87,12 +87,12 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
 // vectors make it in half of the time.
 constexpr bool has_halves(int rows) { return may_reach_beyond(rows); }
 
-// `count` tiles side by side; `at` goes on to what lies beside them. kFetch: they also fetch what `at` tells. kHalf: no
-// more than the lower half of the last vector lies before the last column.
-template <int R, int P, bool kFetch = false, bool kHalf = false>
+// `count` tiles side by side; `at` goes on to what lies beside them. Main tiles of more than a few rows also fetch what
+// `at` tells. kHalf: no more than the lower half of the last vector lies before the last column.
+template <int R, int P, bool kHalf = false>
 __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
   constexpr int V = P * kPanelVectors, kWhole = kHalf ? V - 1 : V;
-  constexpr bool kPart = kHalf || (!kFetch && may_reach_beyond(R));
+  constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   for (; count > 0; --count) {
     F32 sum[R][V];
@@ -146,18 +146,17 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
 
 using TileFn = void (*)(const RowBlock&, TilePlace&, bool, int64_t);
 
-// tiles[r - 1] for r rows: the widest, the main, the single-panel one, and the main one that fetches.
+// tiles[r - 1] for r rows: the widest, the main, the single-panel one, and the last two with half of a panel less.
 struct TileRow {
-  TileFn wide, main, single, fetch;
-  TileFn half_main = nullptr, half_single = nullptr, half_fetch = nullptr;
+  TileFn wide, main, single;
+  TileFn half_main = nullptr, half_single = nullptr;
 };
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
-  rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>, tile<R, kMainPanels, (R > 3)>};
+  rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
   if constexpr (has_halves(R)) {
-    rows[R - 1].half_main = tile<R, kMainPanels, false, true>;
-    rows[R - 1].half_single = tile<R, 1, false, true>;
-    rows[R - 1].half_fetch = tile<R, kMainPanels, true, true>;
+    rows[R - 1].half_main = tile<R, kMainPanels, true>;
+    rows[R - 1].half_single = tile<R, 1, true>;
   }
   if constexpr (R > 1) fill_tiles<R - 1>(rows);
 }
@@ -215,10 +214,13 @@ struct FetchCursor {
   int run = 0;
   int64_t done = 0;
 
-  // Gives the place what is next, and returns how many of `tiles` tiles fetch it; 0: no more.
+  // Gives the place what is next, and returns how many of `tiles` tiles fetch it, or have nothing to fetch.
   int64_t take(int64_t tiles, TilePlace& place) {
     for (; run < block.fetches && done == block.fetch[run].tiles; ++run) done = 0;
-    if (run == block.fetches) return 0;
+    if (run == block.fetches) {
+      place.fetch_period = INT64_MAX;
+      return tiles;
+    }
     const FetchRun& from = block.fetch[run];
     if (done == 0) place.fetch = from.at;
     place.fetch_period = from.period;
@@ -236,18 +238,12 @@ MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, TilePlace& place, Fet
   if (!fn) return panel;
   const int64_t end = block.n / kPanel < block.panel_end ? block.n / kPanel : block.panel_end;
   while (panel + kMainPanels <= end) {
-    const int64_t tiles = (end - panel) / kMainPanels, fetching = fetches.take(tiles, place);
-    if (!fetching) place.fetch_period = INT64_MAX;
-    const int64_t taken = fetching ? fetching : tiles;
+    const int64_t taken = fetches.take((end - panel) / kMainPanels, place);
     fn(block, place, taken);
     place.columns -= taken * kMainPanels * kPanel;
     panel += taken * kMainPanels;
   }
   return panel;
-}
-
-MICA_INLINE TileFn half_tile(const TileRow& fns, int panels, bool fetching) {
-  return panels == 1 ? fns.half_single : fetching ? fns.half_fetch : fns.half_main;
 }
 
 // All panels of the block's range against its rows; panel_begin to panel_end from the widest tile to the narrowest.
@@ -273,15 +269,12 @@ void run_row_block(const RowBlock& block) {
     const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
     const bool in_place = p + panels <= whole;
     int64_t tiles = kManyTiles && in_place && !finishes ? (whole - p) / panels : 1;
-    const int64_t fetching = panels == kMainPanels ? fetches.take(tiles, place) : 0;
-    if (fetching) tiles = fetching;
+    if (panels == kMainPanels) tiles = fetches.take(tiles, place);
     const bool half = fns.half_main && (column + panels * kPanel) - block.n >= kLanes / 2;
-    const TileFn fn = half                    ? half_tile(fns, panels, fetching)
-                      : fetching              ? fns.fetch
-                      : panels == wide        ? fns.wide
-                      : panels == kMainPanels ? fns.main
-                                              : fns.single;
-    if (in_place && (half || !(fetching && column + panels * kPanel > block.n)))
+    const TileFn fn = panels == wide && wide > kMainPanels ? fns.wide
+                      : panels == kMainPanels              ? (half ? fns.half_main : fns.main)
+                                                           : (half ? fns.half_single : fns.single);
+    if (in_place)
       fn(block, place, block.last_k, tiles);
     else
       buffered_tile(block, fn, p, panels, place);

@@ -27,7 +27,7 @@ struct TilePlace {
   const float* residual;         // at the tile's first element, or null
   int64_t columns;               // of C from the tile's first on; fewer than the tile's where it may_reach_beyond
   const float* fetch = nullptr;  // to fetch, a line at every fetch_period-th step of k; or null
-  int64_t fetch_period = 1;
+  int64_t fetch_period = INT64_MAX;
   bool fetch_near = false;
 };
 
