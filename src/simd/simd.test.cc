@@ -53,7 +53,6 @@ std::map<std::string, Scalar> references(bool fused) {
       {"mul", [](float a, float b, float) { return a * b; }},
       {"div", [](float a, float b, float) { return a / b; }},
       {"fma", muladd},
-      {"fma_low", muladd},
       {"fms", [=](float a, float b, float c) { return muladd(a, b, -c); }},
       {"fnma", [=](float a, float b, float c) { return muladd(-a, b, c); }},
       {"sqrt", [](float a, float, float) { return std::sqrt(a); }},
