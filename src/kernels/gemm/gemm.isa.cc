@@ -100,6 +100,7 @@ struct PassFetch {
     if (p.b_form == MatrixForm::kPanels && pass.next_panel < pass.next_end && whole) {
       next_depth = pass.next_k + g.choice.k_block < p.k ? g.choice.k_block : p.k - pass.next_k;
       share = ((pass.next_end - pass.next_panel) * next_depth * kPanel + row_tiles - 1) / row_tiles;
+      if (next_depth == p.k) runs[0] = fetch_run(share, tiles, depth);
     } else if (g.choice.fetch_rows && row_tiles > 1) {
       const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles, width = group * kPanel;
       const bool has_residual = g.epilogue.residual && !p.residual_in_place && pass.k_end == p.k;
@@ -125,7 +126,11 @@ struct PassFetch {
   // next_rows: of A, behind the tile's.
   void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, const float* next_rows, RowBlock& block) const {
     block.fetches = 0;
-    if (share) {
+    if (share && next_depth == g.problem.k) {
+      block.fetches = 1;
+      block.fetch[0] = runs[0];
+      block.fetch[0].at = block.b + pass.next_panel * block.panel_stride + row_tile * share;
+    } else if (share) {
       aim_panels(g, pass, row_tile * share, block);
     } else if (any && block.row + block.rows < pass.row_end) {
       block.fetches = kFetchRuns;
@@ -137,13 +142,13 @@ struct PassFetch {
     }
   }
 
-  // A share of the next panels, whose parts lie apart where they have more steps of k than these.
+  // A share of a block of k of the next panels: its parts lie apart.
   void aim_panels(const GemmArgs& g, const Pass& pass, int64_t from, RowBlock& block) const {
     const int64_t part = next_depth * kPanel, stride = g.problem.k * kPanel;
     const float* panels = block.b + pass.next_panel * stride + (pass.next_k - pass.k_begin) * kPanel;
     for (int64_t left = share, free = tiles; left > 0 && block.fetches < kFetchRuns;) {
       const int64_t within = from % part;
-      const int64_t size = part == stride || part - within > left ? left : part - within;
+      const int64_t size = part - within < left ? part - within : left;
       const int64_t taken = (free * size + left - 1) / left;
       FetchRun& run = block.fetch[block.fetches++];
       run = fetch_run(size, taken, block.segment_k);
@@ -235,20 +240,25 @@ int64_t run_tasks(const GemmArgs& g, int64_t task, int64_t end, float* scratch) 
   const int64_t m_end = m_task + (rows ? together : 1), n_end = n_task + (rows ? 1 : together);
   Pass pass{.row_begin = m_task * c.m_block, .row_end = least(p.m, m_end * c.m_block)};
   const int64_t first = n_task * c.n_block, last = least(panels, n_end * c.n_block);
-  const int64_t groups = (last - first + c.n_group - 1) / c.n_group,
-                blocks = p.k > 0 ? (p.k + c.k_block - 1) / c.k_block : 1;
-  for (int64_t i = 0; i < groups * blocks; ++i) {
-    const auto group = [&](int64_t j) { return first + (c.k_outside ? j % groups : j / blocks) * c.n_group; };
-    const auto k = [&](int64_t j) { return (c.k_outside ? j / groups : j % blocks) * c.k_block; };
-    pass.panel_begin = group(i);
-    pass.panel_end = least(last, group(i) + c.n_group);
-    pass.first = pass.panel_begin == first;
-    pass.k_begin = k(i);
-    pass.k_end = least(p.k, k(i) + c.k_block);
-    const bool ends = i + 1 == groups * blocks;
-    pass.next_panel = ends ? last : group(i + 1);
+  int64_t group = first, k = 0;
+  for (bool more = true; more;) {
+    pass.first = group == first;
+    pass.panel_begin = group;
+    pass.panel_end = least(last, group + c.n_group);
+    pass.k_begin = k;
+    pass.k_end = least(p.k, k + c.k_block);
+    if (c.k_outside) {
+      group = pass.panel_end < last ? pass.panel_end : first;
+      if (group == first) k = pass.k_end;
+      more = k < p.k;
+    } else {
+      k = pass.k_end < p.k ? pass.k_end : 0;
+      if (k == 0) group = pass.panel_end;
+      more = group < last;
+    }
+    pass.next_panel = more ? group : last;
     pass.next_end = least(last, pass.next_panel + c.n_group);
-    pass.next_k = k(i + 1);
+    pass.next_k = k;
     run_pass(g, at, pass, scratch);
   }
   return task + together;
