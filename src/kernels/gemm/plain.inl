@@ -1,5 +1,5 @@
-// The highest tiles of a whole product whose rows are one run of memory each and whose epilogue is a bias and a clip or
-// hard-swish. Included by tile.inl.
+// The highest tiles of a whole product whose rows are one run of memory each and whose epilogue is a bias and an
+// activation: a clip or hard-swish at once, others are left to the caller. Included by tile.inl.
 //
 // A tile's sums all become ready at its end. Stores right behind each other then fill the queue in which they wait, and
 // nothing behind them begins: 70 to 90 cycles from tile to tile, which 16 steps of k (224 cycles) feel. Here each row
@@ -83,6 +83,7 @@ MICA_INLINE PlainTilesFn plain_tiles_fn(const RowBlock& block) {
       return e.b < __builtin_inff() ? plain_tiles<PlainFinish::kClip> : plain_tiles<PlainFinish::kLow>;
     if constexpr (kWithHardSwish)
       if (e.activation == Activation::kHardSwish) return plain_tiles<PlainFinish::kHardSwish>;
+    return plain_tiles<PlainFinish::kLow>;
   }
   return nullptr;
 }

@@ -231,16 +231,27 @@ struct FetchCursor {
   }
 };
 
+// So many tiles have their activation in a pass behind them, from the first-level cache.
+constexpr int64_t kActivatedTiles = 4;
+
 // The whole tiles of a block that are plain; returns the first panel behind them.
 MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, TilePlace& place, FetchCursor& fetches) {
   int64_t panel = block.panel_begin;
   const PlainTilesFn fn = plain_tiles_fn(block);
   if (!fn) return panel;
   const int64_t end = block.n / kPanel < block.panel_end ? block.n / kPanel : block.panel_end;
+  const GemmEpilogue& e = *block.epilogue;
+  const bool activates = !in_registers(e.activation, kMaxRows);
   while (panel + kMainPanels <= end) {
-    const int64_t taken = fetches.take((end - panel) / kMainPanels, place);
+    const int64_t tiles = (end - panel) / kMainPanels;
+    const int64_t taken = fetches.take(activates && tiles > kActivatedTiles ? kActivatedTiles : tiles, place);
+    const int64_t columns = taken * kMainPanels * kPanel;
+    float* c = place.c;
     fn(block, place, taken);
-    place.columns -= taken * kMainPanels * kPanel;
+    if (activates)
+      kActivateRows[static_cast<int>(e.activation)](
+          {c, block.c_stride, c, block.c_stride, nullptr, 0, false, block.rows, columns, e.a, e.b});
+    place.columns -= columns;
     panel += taken * kMainPanels;
   }
   return panel;
