@@ -24,8 +24,8 @@ constexpr int64_t kTasksPerThread = 4;
 constexpr int kWays = 8;
 constexpr int64_t kCopyPanels = 4;
 
-// Blocks of k that pass one after the other: panels of a group, and how many of all k there must be at least for less
-// to be worth it.
+// Blocks of k pass one after the other where so many panels with all of k are too much, and where there are enough of
+// them.
 constexpr int64_t kOutsidePanels = 4, kLeastOutside = 8;
 
 // Panels of a group where the next one is fetched into the same `bytes`.
@@ -50,7 +50,6 @@ void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
   const int64_t tiles = up(c.m_block, c.tile_rows);
   const int64_t fit = most(limits.l2_bytes / 3 / (4 * c.k_block) / c.tile_rows, 1);
   c.m_block = least(c.m_block, even_block(tiles, up(tiles, fit), 1) * c.tile_rows);
-  c.n_group = least(c.n_group, kOutsidePanels);
 }
 
 }  // namespace

@@ -83,12 +83,9 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
   }
 }
 
-// Whether a tile's last panel may have but half of its columns: processors whose units are half as wide as their
-// vectors make it in half of the time.
-constexpr bool has_halves(int rows) { return may_reach_beyond(rows); }
-
 // `count` tiles side by side; `at` goes on to what lies beside them. Main tiles of more than a few rows also fetch what
-// `at` tells. kHalf: no more than the lower half of the last vector lies before the last column.
+// `at` tells. kHalf: no more than the lower half of the last vector lies before the last column, which processors whose
+// units are half as wide as their vectors make in half of the time.
 template <int R, int P, bool kHalf = false>
 __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
   constexpr int V = P * kPanelVectors, kWhole = kHalf ? V - 1 : V;
@@ -154,7 +151,7 @@ struct TileRow {
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
   rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
-  if constexpr (has_halves(R)) {
+  if constexpr (may_reach_beyond(R)) {
     rows[R - 1].half_main = tile<R, kMainPanels, true>;
     rows[R - 1].half_single = tile<R, 1, true>;
   }
