@@ -1,6 +1,8 @@
 // What the runtime asks of the operating system, apart from threads: clocks, memory, processors and the environment.
 // Thread-safe; nothing is cached. Files are in `base/file.h`.
 #pragma once
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -36,6 +38,11 @@ size_t cache_bytes(int level, std::string_view root = {});
 
 // Processors that the calling thread may be scheduled on; at least 1.
 int usable_cpus();
+// The processor that the calling thread is on; -1 when the system does not tell.
+int current_processor();
+// Moves a thread that is on this processor, or waits for it, to another one that it may use; from then on it may be
+// scheduled on all of them as before. Where it cannot be done, nothing happens.
+void move_off_processor(pthread_t thread, int processor);
 // Processors' worth of time that control groups (v1 or v2, the tightest on the way to the root) grant; 0 without a
 // limit. `root` goes before the system's paths, for tests.
 double cpu_quota(std::string_view root = {});

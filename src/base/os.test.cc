@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "base/file.h"
 
@@ -73,6 +75,36 @@ TEST(Os, AffinityCounts) {
   sched_setaffinity(0, sizeof old, &old);
   EXPECT_GE(default_threads(), 1);
   EXPECT_LE(default_threads(), usable_cpus());
+}
+
+TEST(Os, ThreadsMoveOffAProcessor) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> at{-1};
+  std::thread thread([&] {
+    while (!stop.load()) at.store(current_processor());
+  });
+  const pthread_t handle = thread.native_handle();
+  cpu_set_t all, one, now;
+  ASSERT_EQ(pthread_getaffinity_np(handle, sizeof all, &all), 0);
+  const int from = current_processor();
+  CPU_ZERO(&one);
+  CPU_SET(from, &one);
+  bool moved = false;
+  for (int i = 0; i < 50 && !moved; ++i) {  // the system may bring it back at any time
+    pthread_setaffinity_np(handle, sizeof one, &one);
+    pthread_setaffinity_np(handle, sizeof all, &all);
+    move_off_processor(handle, from);
+    at.store(-1);
+    while (at.load() < 0) sched_yield();
+    moved = at.load() != from;
+  }
+  EXPECT_EQ(moved, usable_cpus() > 1);
+  ASSERT_EQ(pthread_getaffinity_np(handle, sizeof now, &now), 0);
+  EXPECT_TRUE(CPU_EQUAL(&all, &now));
+  move_off_processor(handle, -1);
+  move_off_processor(handle, 1 << 20);
+  stop.store(true);
+  thread.join();
 }
 
 class SystemFiles : public testing::Test {

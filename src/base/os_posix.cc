@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -200,14 +201,67 @@ size_t cache_bytes(int level, std::string_view root) {
   return level < 3 ? cache_bytes_of_kernel(level, root) : cache_bytes_of_libc(level);
 }
 
+#ifdef __linux__
+namespace {
+
+// The processors that a thread may use. The kernel refuses masks shorter than its own.
+class ProcessorMask {
+ public:
+  static constexpr int kMost = 8192;
+
+  // Empty when the system does not tell.
+  static ProcessorMask of(pthread_t thread) {
+    ProcessorMask made;
+    auto* set = reinterpret_cast<cpu_set_t*>(made.words_);
+#ifdef __ANDROID__
+    const bool told = sched_getaffinity(pthread_gettid_np(thread), sizeof made.words_, set) == 0;
+#else
+    const bool told = pthread_getaffinity_np(thread, sizeof made.words_, set) == 0;
+#endif
+    return told ? made : ProcessorMask();
+  }
+  int count() const {
+    int sum = 0;
+    for (const unsigned long word : words_) sum += __builtin_popcountl(word);
+    return sum;
+  }
+  void remove(int processor) { words_[processor / kBits] &= ~(1ul << (processor % kBits)); }
+  void give_to(pthread_t thread) const {
+    const auto* set = reinterpret_cast<const cpu_set_t*>(words_);
+#ifdef __ANDROID__
+    sched_setaffinity(pthread_gettid_np(thread), sizeof words_, set);
+#else
+    pthread_setaffinity_np(thread, sizeof words_, set);
+#endif
+  }
+
+ private:
+  static constexpr int kBits = 8 * sizeof(unsigned long);
+  unsigned long words_[kMost / kBits] = {};
+};
+
+}  // namespace
+
+int current_processor() { return sched_getcpu(); }
+
+void move_off_processor(pthread_t thread, int processor) {
+  if (processor < 0 || processor >= ProcessorMask::kMost) return;
+  const ProcessorMask usable = ProcessorMask::of(thread);
+  ProcessorMask others = usable;
+  others.remove(processor);
+  if (others.count() == 0) return;
+  others.give_to(thread);
+  usable.give_to(thread);
+}
+
+#else
+int current_processor() { return -1; }
+void move_off_processor(pthread_t, int) {}
+#endif
+
 int usable_cpus() {
 #ifdef __linux__
-  unsigned long mask[8192 / (8 * sizeof(unsigned long))] = {};  // the kernel refuses masks shorter than its own
-  if (sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask)) == 0) {
-    int count = 0;
-    for (unsigned long word : mask) count += __builtin_popcountl(word);
-    if (count > 0) return count;
-  }
+  if (const int count = ProcessorMask::of(pthread_self()).count(); count > 0) return count;
 #endif
   return static_cast<int>(std::max(1l, sysconf(_SC_NPROCESSORS_ONLN)));
 }

@@ -19,6 +19,7 @@ constexpr int64_t kParts = 2;              // of what is left are taken at a tim
 constexpr int kPollsPerClock = 32;         // polls between looks at the clock, about 1 µs
 constexpr int64_t kCallerSpinNs = 50000;   // the longest the caller polls for what another thread holds
 constexpr int64_t kPromptNs = 10000;       // the part of it after which the caller wants to know why
+constexpr int64_t kMoveEveryNs = 1000000;  // moving a thread costs a few microseconds
 constexpr int64_t kLookEveryNs = 2000000;  // asking for a thread's processor time costs up to a microsecond
 
 void relax() {
@@ -156,16 +157,19 @@ struct Threads::Pool {
     int index = 0;
     pthread_t thread{};
     std::atomic<bool> holds{false};  // tasks
+    std::atomic<bool> here{false};   // awake: neither parked nor on the way from there
     int64_t cpu_ns = -1;             // what it had used when the caller began to wait for it; -1: it had no task
   };
 
   explicit Pool(int threads) : region(threads), concurrency(threads), attendance(threads) {}
 
   Region region;
-  alignas(kCacheLine) std::atomic<bool> busy{false};  // a region has this pool
-  std::atomic<int> bursts{0}, sleepers{0};
+  alignas(kCacheLine) std::atomic<bool> busy{false};   // a region has this pool
+  std::atomic<int> bursts{0}, sleepers{0};             // sleepers: workers that are not there yet, or parked
   std::atomic<int64_t> burst_began{0}, working_ns{0};  // of the latest burst; in all that ended
   std::atomic<int64_t> asleep_ns{0}, looked_at{0};  // callers that waited for workers; when a burst was last looked at
+  std::atomic<int> callers_processor{-1};           // when it last called sleepers
+  std::atomic<int64_t> moved_at{0};                 // when workers were last moved
   std::atomic<bool> stop{false}, caller_sleeps{false};
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER, admission = PTHREAD_COND_INITIALIZER;
@@ -187,7 +191,9 @@ struct Threads::Pool {
   void try_all_again();
   void wake_sleepers();
   void help(Worker& worker);
-  void park(const Worker& worker);
+  void move_the_late();
+  void arrive(Worker& worker);
+  void park(Worker& worker);
   void sit_out(const Worker& worker);
   void serve(Worker& worker);
   static void* enter(void* worker);
@@ -205,19 +211,41 @@ void Threads::Pool::help(Worker& worker) {
   }
 }
 
-void Threads::Pool::park(const Worker& worker) {
+void Threads::Pool::park(Worker& worker) {
+  worker.here.store(false, std::memory_order_relaxed);
   Lock lock(mutex);
   sleepers.fetch_add(1);  // then look once more: who publishes first and looks at `sleepers` second cannot miss us
   const uint64_t seen = wakes;
   while (!stop.load() && wakes == seen && region.share_of(worker.index).empty()) pthread_cond_wait(&wake, &mutex);
   sleepers.fetch_sub(1);
+  arrive(worker);
+}
+
+// Who woke up on the caller's processor has pushed the caller off it.
+void Threads::Pool::arrive(Worker& worker) {
+  worker.here.store(true, std::memory_order_relaxed);
+  const int processor = current_processor();
+  if (processor == callers_processor.load(std::memory_order_relaxed)) move_off_processor(pthread_self(), processor);
 }
 
 void Threads::Pool::wake_sleepers() {
   if (sleepers.load() == 0) return;
+  callers_processor.store(current_processor(), std::memory_order_relaxed);
   Lock lock(mutex);
   ++wakes;
   pthread_cond_broadcast(&wake);
+}
+
+// A worker that was called and has not come while the caller did everything waits for the caller's own processor, most
+// likely: the system wakes threads there when it takes the others for busy, as it does with the idle processors of a
+// virtual machine, and corrects this after milliseconds.
+void Threads::Pool::move_the_late() {
+  const int64_t now = now_ns();
+  if (now - moved_at.load(std::memory_order_relaxed) < kMoveEveryNs) return;
+  moved_at.store(now, std::memory_order_relaxed);
+  const int processor = current_processor(), called = std::min(started, attendance.admitted() - 1);
+  for (int i = 0; i < called; ++i)
+    if (!workers[i].here.load(std::memory_order_relaxed)) move_off_processor(workers[i].thread, processor);
 }
 
 void Threads::Pool::sit_out(const Worker& worker) {
@@ -238,6 +266,8 @@ void Threads::Pool::serve(Worker& worker) {
 
 void* Threads::Pool::enter(void* worker) {
   Worker* self = static_cast<Worker*>(worker);
+  self->pool->sleepers.fetch_sub(1);
+  self->pool->arrive(*self);
   self->pool->serve(*self);
   return nullptr;
 }
@@ -253,6 +283,7 @@ Status Threads::Pool::start() {
     Worker* worker = new (workers + started) Worker;
     worker->pool = this;
     worker->index = i;
+    sleepers.fetch_add(1);
     failure = pthread_create(&worker->thread, nullptr, enter, worker);
     if (failure == 0) ++started;
   }
@@ -345,6 +376,7 @@ void Threads::Pool::run_region(TaskFn fn, const void* context, int64_t tasks) {
   region.publish(tasks, attendance.admitted());
   wake_sleepers();
   const int64_t mine = region.help(0, [] {});
+  if (sleepers.load(std::memory_order_relaxed) > 0) move_the_late();
   region.unfinished.fetch_sub(mine, std::memory_order_acq_rel);
   await_region();
 }
