@@ -28,6 +28,16 @@ constexpr int64_t kCopyPanels = 4;
 // them.
 constexpr int64_t kOutsidePanels = 4, kLeastOutside = 8;
 
+// Tasks of as many rows each: as many for every thread and at least `wanted`, of those the ones with the fewest tiles.
+int64_t tasks_of_rows(int64_t m, int64_t tile_rows, int64_t wanted, int64_t threads) {
+  const int64_t tiles = up(m, tile_rows), unit = least(least(threads, wanted), tiles);
+  const int64_t first = least(up(wanted, unit), tiles / unit) * unit;
+  int64_t best = first;
+  for (int64_t tasks = first + unit; tasks <= least(tiles, 2 * first); tasks += unit)
+    if (tasks * up(up(m, tasks), tile_rows) < best * up(up(m, best), tile_rows)) best = tasks;
+  return best;
+}
+
 // Panels of a group where the next one is fetched into the same `bytes`.
 int64_t streamed_panels(int64_t bytes, int64_t depth) {
   const int64_t fit = bytes / (2 * depth * kPanel * static_cast<int64_t>(sizeof(float)));
@@ -49,7 +59,8 @@ void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
   c.k_block = up(up(p.k, blocks), 64) * 64;
   const int64_t tiles = up(c.m_block, c.tile_rows);
   const int64_t fit = most(limits.l2_bytes / 3 / (4 * c.k_block) / c.tile_rows, 1);
-  c.m_block = least(c.m_block, even_block(tiles, up(tiles, fit), 1) * c.tile_rows);
+  c.m_tasks *= up(tiles, fit);
+  c.m_block = up(p.m, c.m_tasks);
 }
 
 }  // namespace
@@ -84,9 +95,10 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   const bool split_columns = p.b_form != MatrixForm::kPanels || row_tiles < 2 * limits.threads ||
                              (streamed > limits.l2_bytes / 2 && p.n > p.m);
   const int64_t column_tasks = split_columns ? least(wanted, up(panels, 2)) : 1;
-  const int64_t row_tasks = least(row_tiles, up(wanted, column_tasks));
   c.n_block = panels_of_task(panels, column_tasks, limits.threads);
-  c.m_block = row_tasks > 1 ? even_block(row_tiles, row_tasks, batches > 1 ? 1 : limits.threads) * c.tile_rows : p.m;
+  c.n_tasks = up(panels, c.n_block);
+  c.m_tasks = tasks_of_rows(p.m, c.tile_rows, up(wanted, column_tasks), c.n_tasks * batches > 1 ? 1 : limits.threads);
+  c.m_block = up(p.m, c.m_tasks);
   if (!streams && takes_blocks_of_k(p, panels, limits)) block_k(p, limits, c);
   const int64_t a_bytes = c.m_block * c.k_block * 4, b_bytes = panels * c.k_block * step_bytes;
   // Rows that stay near pass by two panels at a time while the next two are fetched. More rows want the fetches for
@@ -98,8 +110,6 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
     c.n_group = least(c.n_group, streamed_panels(limits.l2_bytes - limits.l2_bytes / 8 - a_bytes, c.k_block));
   c.fetch_rows = !streams && a_bytes + b_bytes + c_bytes > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
-  c.m_tasks = up(p.m, c.m_block);
-  c.n_tasks = up(panels, c.n_block);
   c.tasks = batches * c.m_tasks * c.n_tasks;
   if (p.b_form != MatrixForm::kPanels) {
     // Packing every panel at once would need scratch as large as B.

@@ -36,7 +36,7 @@ struct GemmLimits {
 // How a product is computed; nothing here changes its result.
 struct GemmChoice {
   int tile_rows = 1;         // most rows of a register tile
-  int64_t m_block = 0;       // rows of a task
+  int64_t m_block = 0;       // most rows of a task: all have as many, or one less
   int64_t n_block = 0;       // panels of a task
   int64_t n_group = 0;       // panels that stay in the second-level cache while a task's rows pass
   int64_t k_block = 0;       // steps of k between two visits of C

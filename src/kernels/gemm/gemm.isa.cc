@@ -238,7 +238,7 @@ int64_t run_tasks(const GemmArgs& g, int64_t task, int64_t end, float* scratch) 
   const bool rows = c.m_tasks > 1;
   const int64_t together = c.k_outside && rows ? 1 : least(end - task, rows ? c.m_tasks - m_task : c.n_tasks - n_task);
   const int64_t m_end = m_task + (rows ? together : 1), n_end = n_task + (rows ? 1 : together);
-  Pass pass{.row_begin = m_task * c.m_block, .row_end = least(p.m, m_end * c.m_block)};
+  Pass pass{.row_begin = p.m * m_task / c.m_tasks, .row_end = p.m * m_end / c.m_tasks};
   const int64_t first = n_task * c.n_block, last = least(panels, n_end * c.n_block);
   int64_t group = first, k = 0;
   for (bool more = true; more;) {
