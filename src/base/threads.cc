@@ -19,7 +19,9 @@ constexpr int64_t kParts = 2;              // of what is left are taken at a tim
 constexpr int kPollsPerClock = 32;         // polls between looks at the clock, about 1 µs
 constexpr int64_t kCallerSpinNs = 50000;   // the longest the caller polls for what another thread holds
 constexpr int64_t kPromptNs = 10000;       // the part of it after which the caller wants to know why
+constexpr int64_t kRestNs = 1000000;       // idle processors that are awake so long go to sleep
 constexpr int64_t kMoveEveryNs = 1000000;  // moving a thread costs a few microseconds
+constexpr int kMostMoved = 4;              // at a time
 constexpr int64_t kLookEveryNs = 2000000;  // asking for a thread's processor time costs up to a microsecond
 
 void relax() {
@@ -169,6 +171,7 @@ struct Threads::Pool {
   std::atomic<int64_t> burst_began{0}, working_ns{0};  // of the latest burst; in all that ended
   std::atomic<int64_t> asleep_ns{0}, looked_at{0};  // callers that waited for workers; when a burst was last looked at
   std::atomic<int> callers_processor{-1};           // when it last called sleepers
+  std::atomic<int64_t> ended_at{0};                 // the latest burst
   std::atomic<int64_t> moved_at{0};                 // when workers were last moved
   std::atomic<bool> stop{false}, caller_sleeps{false};
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -236,16 +239,19 @@ void Threads::Pool::wake_sleepers() {
   pthread_cond_broadcast(&wake);
 }
 
-// A worker that was called and has not come while the caller did everything waits for the caller's own processor, most
-// likely: the system wakes threads there when it takes the others for busy, as it does with the idle processors of a
-// virtual machine, and corrects this after milliseconds.
+// A worker that was called and has not come may be waiting for the caller's own processor: the system wakes threads
+// there when it takes the others for busy, as it does with the sleeping processors of a virtual machine, and corrects
+// this after milliseconds. Asked at the end of a region, and behind a rest.
 void Threads::Pool::move_the_late() {
   const int64_t now = now_ns();
   if (now - moved_at.load(std::memory_order_relaxed) < kMoveEveryNs) return;
   moved_at.store(now, std::memory_order_relaxed);
   const int processor = current_processor(), called = std::min(started, attendance.admitted() - 1);
-  for (int i = 0; i < called; ++i)
-    if (!workers[i].here.load(std::memory_order_relaxed)) move_off_processor(workers[i].thread, processor);
+  for (int i = 0, moved = 0; i < called && moved < kMostMoved; ++i) {
+    if (workers[i].here.load(std::memory_order_relaxed)) continue;
+    move_off_processor(workers[i].thread, processor);
+    ++moved;
+  }
 }
 
 void Threads::Pool::sit_out(const Worker& worker) {
@@ -436,6 +442,7 @@ BurstStart Threads::begin_burst() {
   pool.bursts.fetch_add(1);
   if (pool.attendance.admitted() == 1) return start;
   pool.wake_sleepers();
+  if (start.began_ns - pool.ended_at.load(std::memory_order_relaxed) > kRestNs) pool.move_the_late();
   if (start.began_ns - pool.looked_at.load(std::memory_order_relaxed) > kLookEveryNs) {
     pool.looked_at.store(start.began_ns, std::memory_order_relaxed);
     start.asleep_ns = pool.asleep_ns.load(std::memory_order_relaxed);
@@ -449,6 +456,7 @@ void Threads::end_burst(const BurstStart& start) {
   if (pool.started == 0) return;
   const int64_t now = now_ns();
   if (start.cpu_ns >= 0) pool.look_at_burst(start, now);
+  pool.ended_at.store(now, std::memory_order_relaxed);
   pool.bursts.fetch_sub(1);
   pool.working_ns.fetch_add(now - start.began_ns, std::memory_order_relaxed);
 }
