@@ -7,6 +7,7 @@ measured on it and one entry for each commit that was. Ratios and shares, not ti
 import json
 import math
 import re
+import statistics
 from pathlib import Path
 
 from peer_table import machine, report
@@ -49,15 +50,16 @@ def entry(made):
 
 
 def keep(made, folder, isa):
-    """Adds the run to its kind's file, in place of an entry of the same commit. A ceiling only grows: one that is
-    measured on a busy machine would let slow kernels pass."""
+    """Adds the run to its kind's file, in place of an entry of the same commit. A run's ceiling is the median over its
+    networks, since a processor is faster for moments; the recorded one only grows: one that is measured on a busy
+    machine would let slow kernels pass."""
     known = load(folder, kind())
     known["processor"] = made["machine"]["processor"]
     peaks = [one["peak_gflops"] for _, threads, one, _ in report.rows(made)
              if one and threads == "1" and math.isfinite(one.get("peak_gflops") or math.nan)]
     key = f"fma_{isa}"
     if peaks:
-        known["ceilings"][key] = round(max(known["ceilings"].get(key, 0), *peaks), 1)
+        known["ceilings"][key] = round(max(known["ceilings"].get(key, 0), statistics.median(peaks)), 1)
     new = entry(made)
     known["entries"] = [e for e in known["entries"] if e["commit"] != new["commit"]] + [new]
     Path(folder).mkdir(parents=True, exist_ok=True)

@@ -224,7 +224,8 @@ void Threads::Pool::park(Worker& worker) {
   arrive(worker);
 }
 
-// Who woke up on the caller's processor has pushed the caller off it.
+// Who woke up on the caller's processor has pushed the caller off it. Under the mutex: of two who move a thread at a
+// time, one would take the other's mask for the one to restore.
 void Threads::Pool::arrive(Worker& worker) {
   worker.here.store(true, std::memory_order_relaxed);
   const int processor = current_processor();
@@ -247,6 +248,7 @@ void Threads::Pool::move_the_late() {
   if (now - moved_at.load(std::memory_order_relaxed) < kMoveEveryNs) return;
   moved_at.store(now, std::memory_order_relaxed);
   const int processor = current_processor(), called = std::min(started, attendance.admitted() - 1);
+  Lock lock(mutex);
   for (int i = 0, moved = 0; i < called && moved < kMostMoved; ++i) {
     if (workers[i].here.load(std::memory_order_relaxed)) continue;
     move_off_processor(workers[i].thread, processor);
@@ -272,8 +274,11 @@ void Threads::Pool::serve(Worker& worker) {
 
 void* Threads::Pool::enter(void* worker) {
   Worker* self = static_cast<Worker*>(worker);
-  self->pool->sleepers.fetch_sub(1);
-  self->pool->arrive(*self);
+  {
+    Lock lock(self->pool->mutex);
+    self->pool->sleepers.fetch_sub(1);
+    self->pool->arrive(*self);
+  }
   self->pool->serve(*self);
   return nullptr;
 }

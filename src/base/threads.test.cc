@@ -254,6 +254,25 @@ TEST(ThreadPool, CallersAffinityAndSignalMaskStay) {
   EXPECT_FALSE(sigismember(&mask, SIGTERM));
 }
 
+// Workers are moved off their caller's processor, but may use all of them.
+TEST(ThreadPool, WorkersKeepTheirProcessors) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  Threads threads = make(4);
+  for (int i = 0; i < 200; ++i) {
+    if (i % 20 == 0) usleep(2000);  // a rest, behind which they are
+    const Burst burst(&threads);
+    for (int region = 0; region < 3; ++region) threads.run(8, [](int64_t, int64_t, int) {});
+  }
+  std::atomic<int> others{0};
+  threads.run(64, [&](int64_t, int64_t, int) {
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0 || !CPU_EQUAL(&mine, &all)) others.fetch_add(1);
+    usleep(200);
+  });
+  EXPECT_EQ(others.load(), 0);
+}
+
 TEST(ThreadPool, CallersExecutor) {
   Executor executor;
   int calls = 0;

@@ -35,6 +35,15 @@ def test_recorded_ceilings_only_grow():
         assert record.ceilings(folder) == {"fma_avx2": 100.0}
 
 
+def test_a_runs_ceiling_is_the_median_of_its_networks():
+    with tempfile.TemporaryDirectory() as folder:
+        run = made("a", 1.2, 100.0)
+        for name, peak in (("fast for a moment", 130.0), ("slow for a moment", 80.0)):
+            run["nets"][name] = made("a", 1.2, peak)["nets"]["net"]
+        record.keep(run, folder, "avx2")
+        assert record.ceilings(folder) == {"fma_avx2": 100.0}
+
+
 def test_a_low_ceiling_is_invalid():
     assert judge.valid(95, 100) and not judge.valid(89, 100)
     assert not judge.valid(math.nan, 100) and not judge.valid(math.inf, 100) and not judge.valid(0, 0)
