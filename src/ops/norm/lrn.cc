@@ -18,6 +18,7 @@ Status reference(RunScope& scope) {
   const auto& a = scope.attributes<Lrn>();
   const TensorView& view = scope.in(0);
   MICA_TRY_STATUS(scope.allocate_output(0, view.shape()));
+  if (view.empty()) return {};
   const int64_t channels = view.dim(1), inner = norm::count_between(view, 2, view.rank);
   const int64_t before = (a.size - 1) / 2, behind = a.size - 1 - before;
   const Elements x(view), out(scope.out(0));
