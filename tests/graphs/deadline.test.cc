@@ -56,5 +56,23 @@ TEST(Deadline, EndsLongReferences) {
       1, regions(100000, 999));
 }
 
+// 2^40 rows of nothing: who walks them would take hours.
+TEST(Deadline, EmptyTensorsAreNotWalked) {
+  const char* const kChannels = "constant %s: f32[3] = {1, 1, 1}\nconstant %b: f32[3] = {0, 0, 0}\n";
+  const std::string one_each[] = {"%y = lrn(%x) size=3\n", std::string(kChannels) + "%y = instance_norm(%x, %s, %b)\n",
+                                  std::string(kChannels) + "%y = batch_norm(%x, %s, %b, %b, %s)\n",
+                                  std::string(kChannels) + "%y = group_norm(%x, %s, %b) groups=1\n",
+                                  "constant %w: f32[3,1,1,1] = {1, 2, 3}\n%y = conv_transpose(%x, %w)\n"};
+  for (const std::string& lines : one_each) {
+    Machinery machinery(support::compiled("graph \"g\"\ninput %x: f32[1099511627776,3,0,5] \"x\"\n" + lines +
+                                          "output %y \"y\"\nend\n"));
+    Session& session = machinery.session();
+    const OwnedTensor x = support::filled(session.input_type(0), 1, 0);
+    ASSERT_TRUE(session.set_input(0, x.view()).ok());
+    Status done = session.run({.deadline_ns = now_ns() + 2'000'000'000});
+    EXPECT_TRUE(done.ok()) << lines;
+  }
+}
+
 }  // namespace
 }  // namespace mica

@@ -52,6 +52,7 @@ Status reference(RunScope& scope) {
   MICA_TRY(const conv::TransposeSizes s,
            conv::transpose_sizes(scope.attributes<ConvTranspose>(), scope.in(0), scope.in(1)));
   MICA_TRY_STATUS(scope.allocate_output(0, std::span(s.dims.data(), static_cast<size_t>(scope.in(0).rank))));
+  if (scope.out(0).empty()) return {};
   MICA_TRY(const double* x, dense_numbers(scope, scope.in(0)));
   MICA_TRY(const double* w, dense_numbers(scope, scope.in(1)));
   MICA_TRY(const int64_t* table, window_table(scope, s.window));

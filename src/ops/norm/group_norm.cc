@@ -29,6 +29,7 @@ Status reference(RunScope& scope) {
   const auto& a = scope.attributes<GroupNorm>();
   const TensorView& view = scope.in(0);
   MICA_TRY_STATUS(scope.allocate_output(0, view.shape()));
+  if (view.empty()) return {};
   const int64_t spatial = norm::count_between(view, 2, view.rank), n = view.dim(1) / a.groups * spatial,
                 rows = view.dim(0) * a.groups;
   const Elements x(view), scale(scope.in(1)), bias(scope.in(2)), out(scope.out(0));

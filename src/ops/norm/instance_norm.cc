@@ -16,6 +16,7 @@ Status infer(InferScope& scope) {
 Status reference(RunScope& scope) {
   const TensorView& view = scope.in(0);
   MICA_TRY_STATUS(scope.allocate_output(0, view.shape()));
+  if (view.empty()) return {};
   const int64_t channels = view.dim(1), rows = view.dim(0) * channels, n = norm::count_between(view, 2, view.rank);
   const Elements x(view), scale(scope.in(1)), bias(scope.in(2)), out(scope.out(0));
   for (int64_t row = 0; row < rows; ++row) {

@@ -19,6 +19,7 @@ Status reference(RunScope& scope) {
   const TensorView& view = scope.in(0);
   MICA_TRY(const int axis, normalize_axis(a.axis, view.rank));
   MICA_TRY_STATUS(scope.allocate_output(0, view.shape()));
+  if (view.empty()) return {};
   const int64_t rows = norm::count_between(view, 0, axis), n = norm::count_between(view, axis, view.rank);
   const Elements x(view), out(scope.out(0));
   for (int64_t row = 0; row < rows; ++row) {
