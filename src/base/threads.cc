@@ -159,7 +159,7 @@ struct Threads::Pool {
     int index = 0;
     pthread_t thread{};
     std::atomic<bool> holds{false};  // tasks
-    std::atomic<bool> here{false};   // awake: neither parked nor on the way from there
+    bool here = false;               // awake: neither parked nor on the way from there; under the mutex
     int64_t cpu_ns = -1;             // what it had used when the caller began to wait for it; -1: it had no task
   };
 
@@ -170,13 +170,13 @@ struct Threads::Pool {
   std::atomic<int> bursts{0}, sleepers{0};             // sleepers: workers that are not there yet, or parked
   std::atomic<int64_t> burst_began{0}, working_ns{0};  // of the latest burst; in all that ended
   std::atomic<int64_t> asleep_ns{0}, looked_at{0};  // callers that waited for workers; when a burst was last looked at
-  std::atomic<int> callers_processor{-1};           // when it last called sleepers
   std::atomic<int64_t> ended_at{0};                 // the latest burst
   std::atomic<int64_t> moved_at{0};                 // when workers were last moved
   std::atomic<bool> stop{false}, caller_sleeps{false};
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER, admission = PTHREAD_COND_INITIALIZER;
-  uint64_t wakes = 0;  // under the mutex
+  uint64_t wakes = 0;          // under the mutex, as is the next
+  int callers_processor = -1;  // when it last called sleepers
   Executor executor;
   int concurrency, started = 0;
   Attendance attendance;  // changed between regions by the thread that is `busy`
@@ -215,27 +215,27 @@ void Threads::Pool::help(Worker& worker) {
 }
 
 void Threads::Pool::park(Worker& worker) {
-  worker.here.store(false, std::memory_order_relaxed);
   Lock lock(mutex);
+  worker.here = false;
   sleepers.fetch_add(1);  // then look once more: who publishes first and looks at `sleepers` second cannot miss us
   const uint64_t seen = wakes;
   while (!stop.load() && wakes == seen && region.share_of(worker.index).empty()) pthread_cond_wait(&wake, &mutex);
-  sleepers.fetch_sub(1);
   arrive(worker);
 }
 
 // Who woke up on the caller's processor has pushed the caller off it. Under the mutex: of two who move a thread at a
 // time, one would take the other's mask for the one to restore.
 void Threads::Pool::arrive(Worker& worker) {
-  worker.here.store(true, std::memory_order_relaxed);
+  sleepers.fetch_sub(1);
+  worker.here = true;
   const int processor = current_processor();
-  if (processor == callers_processor.load(std::memory_order_relaxed)) move_off_processor(pthread_self(), processor);
+  if (processor == callers_processor) move_off_processor(pthread_self(), processor);
 }
 
 void Threads::Pool::wake_sleepers() {
   if (sleepers.load() == 0) return;
-  callers_processor.store(current_processor(), std::memory_order_relaxed);
   Lock lock(mutex);
+  callers_processor = current_processor();
   ++wakes;
   pthread_cond_broadcast(&wake);
 }
@@ -250,7 +250,7 @@ void Threads::Pool::move_the_late() {
   const int processor = current_processor(), called = std::min(started, attendance.admitted() - 1);
   Lock lock(mutex);
   for (int i = 0, moved = 0; i < called && moved < kMostMoved; ++i) {
-    if (workers[i].here.load(std::memory_order_relaxed)) continue;
+    if (workers[i].here) continue;
     move_off_processor(workers[i].thread, processor);
     ++moved;
   }
@@ -276,7 +276,6 @@ void* Threads::Pool::enter(void* worker) {
   Worker* self = static_cast<Worker*>(worker);
   {
     Lock lock(self->pool->mutex);
-    self->pool->sleepers.fetch_sub(1);
     self->pool->arrive(*self);
   }
   self->pool->serve(*self);

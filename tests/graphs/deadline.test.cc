@@ -59,9 +59,12 @@ TEST(Deadline, EndsLongReferences) {
 // 2^40 rows of nothing: who walks them would take hours.
 TEST(Deadline, EmptyTensorsAreNotWalked) {
   const char* const kChannels = "constant %s: f32[3] = {1, 1, 1}\nconstant %b: f32[3] = {0, 0, 0}\n";
-  const std::string one_each[] = {"%y = lrn(%x) size=3\n", std::string(kChannels) + "%y = instance_norm(%x, %s, %b)\n",
+  const std::string one_each[] = {"%y = lrn(%x) size=3\n",
+                                  std::string(kChannels) + "%y = instance_norm(%x, %s, %b)\n",
                                   std::string(kChannels) + "%y = batch_norm(%x, %s, %b, %b, %s)\n",
                                   std::string(kChannels) + "%y = group_norm(%x, %s, %b) groups=1\n",
+                                  "constant %s: f32[5] = {1, 1, 1, 1, 1}\n%y = layer_norm(%x, %s) axis=2\n",
+                                  "constant %s: f32[5] = {1, 1, 1, 1, 1}\n%y = rms_norm(%x, %s) axis=2\n",
                                   "constant %w: f32[3,1,1,1] = {1, 2, 3}\n%y = conv_transpose(%x, %w)\n"};
   for (const std::string& lines : one_each) {
     Machinery machinery(support::compiled("graph \"g\"\ninput %x: f32[1099511627776,3,0,5] \"x\"\n" + lines +

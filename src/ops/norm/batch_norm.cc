@@ -36,7 +36,7 @@ struct Loops {
 Loops loops_of(const TensorView& x, const TensorView& scale) {
   Loops loops{1, scale.count(), 1};
   if (x.rank < 2) return {x.count(), 1, 1};
-  loops.batch = x.empty() ? 0 : x.dim(0);  // of none with elements
+  loops.batch = x.empty() ? 0 : x.dim(0);  // images of nothing are not walked
   for (int i = 1 + scale.rank; i < x.rank; ++i) loops.inner *= x.dim(i);
   return loops;
 }
