@@ -16,6 +16,8 @@ int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 constexpr int64_t kFloatBytes = sizeof(float);
 constexpr double kLeastTaskFlops = 5e5;  // as for the matrix product
 constexpr int64_t kTasksPerThread = 4;
+// Of depthwise rows: from the first on another thread helps, from the second on a thread has several tasks.
+constexpr int64_t kLeastRowsFlops = 50000, kRowsFlops = 250000;
 // A tile's gathered input stays near the first-level cache below this many steps of k.
 constexpr int64_t kMostDepth = 2560;
 
@@ -135,16 +137,18 @@ void choose_pixels(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
 }
 
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
-  const int64_t rows = p.images * p.out[0] * p.out[1], panels = panel_count(p.out_channels);
-  // A row costs its loads more than its arithmetic: a task is a tenth of what it is in a product.
-  const int64_t wanted = limits.threads > 1
-                             ? most(1, least(kTasksPerThread * limits.threads, static_cast<int64_t>(flops_of(p) / 5e4)))
-                             : 1;
-  // A thread's rows are those that it has just written. What few rows do not give, their channels do.
-  c.row_block = even_block(rows, wanted, limits.threads);
-  const int64_t channel_tasks = least(panels, up(wanted, up(rows, c.row_block)));
+  const int64_t rows = p.images * p.out[0] * p.out[1], panels = panel_count(p.out_channels), threads = limits.threads;
+  // A row costs its loads more than its arithmetic: a task is a part of what it is in a product.
+  const auto flops = static_cast<int64_t>(flops_of(p));
+  const int64_t few = most(1, least(threads, flops / kLeastRowsFlops));
+  const int64_t wanted = threads > 1 ? most(few, least(kTasksPerThread * threads, flops / kRowsFlops)) : 1;
+  // A thread's rows are those that it has just written, and two of them are made at a time. What few rows do not give,
+  // their channels do.
+  const int64_t pairs = least(wanted, rows / 2);
+  c.row_tasks = pairs >= few ? pairs / few * few : least(wanted, rows);
+  const int64_t channel_tasks = pairs >= few ? 1 : least(panels, up(wanted, c.row_tasks));
   c.channel_block = up(panels, channel_tasks) * kPanel;
-  c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
+  c.tasks = c.row_tasks * up(p.out_channels, c.channel_block);
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
   // to the next; fewer than two lines of a pixel would not be worth the way through memory.
   const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * kFloatBytes;

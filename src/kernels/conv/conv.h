@@ -126,11 +126,12 @@ struct ConvChoice {
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
   bool fetch_weights = false;                            // those of the next n_group panels, which do not stay in cache
-  // kDepthwise: output rows and channels of a task. Winograd: tile_block counts its tiles, n_block its panels.
-  int64_t row_block = 0, channel_block = 0, channel_pass = 0;  // channel_pass: that rows pass by at a time
-  // kGrouped: row_block and channel_block too; output rows made from one copy of their input, whose rows have so many
-  // pixels. kSpread: row_block too, and output pixels of a row that are made at a time.
-  int64_t band_rows = 0, band_columns = 0;
+  // kDepthwise: equal parts of the output rows, channels of a task, and channels that rows pass by at a time. Winograd:
+  // tile_block counts its tiles, n_block its panels.
+  int64_t row_tasks = 0, channel_block = 0, channel_pass = 0;
+  // kGrouped: output rows and channels of a task; output rows made from one copy of their input, whose rows have so
+  // many pixels. kSpread: row_block too, and output pixels of a row that are made at a time.
+  int64_t row_block = 0, band_rows = 0, band_columns = 0;
   int64_t tasks = 0;
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };

@@ -49,7 +49,7 @@ void run_products(const ConvArgs& args, int64_t task_begin, int64_t task_end, fl
 // A build that is trimmed never chooses what it is without.
 RunTasks tasks_of(ConvAlgorithm algorithm) {
   switch (algorithm) {
-    case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_each<run_depthwise_task> : nullptr;
+    case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_depthwise : nullptr;
     case ConvAlgorithm::kGrouped: return kWithGrouped ? run_each<run_grouped_task> : nullptr;
     case ConvAlgorithm::kSpread: return kWithSpread ? run_each<run_spread_task> : nullptr;
     case ConvAlgorithm::kWinograd4:

@@ -430,20 +430,26 @@ class DepthwiseRunner {
   const int64_t two_width_ = args_.problem.kernel[2] == 3 ? 2 * kLanes : kLanes;
 };
 
-void run_depthwise_task(const ConvArgs& args, int64_t task, float* scratch) {
+// Runs `task`, and those behind it up to `end` that have its channels, as one. Returns the task after them.
+int64_t run_depthwise_rows(const ConvArgs& args, int64_t task, int64_t end, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
   const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
-  const int64_t all_rows = p.images * p.out[0] * p.out[1];
-  const int64_t channel_tasks = (p.out_channels + c.channel_block - 1) / c.channel_block;
-  const int64_t row_begin = task / channel_tasks * c.row_block, channel_begin = task % channel_tasks * c.channel_block;
+  const int64_t rows = p.images * p.out[0] * p.out[1], first = task % c.row_tasks;
+  const int64_t together = least(end - task, c.row_tasks - first);
+  const int64_t channel_begin = task / c.row_tasks * c.channel_block;
   const int64_t channel_end = least(channel_begin + c.channel_block, p.out_channels);
-  DepthwiseRange range{.row_begin = row_begin, .row_end = least(row_begin + c.row_block, all_rows)};
+  DepthwiseRange range{.row_begin = rows * first / c.row_tasks, .row_end = rows * (first + together) / c.row_tasks};
   for (int64_t channel = channel_begin; channel < channel_end; channel += c.channel_pass) {
     range.channel_begin = channel;
     range.channel_end = least(channel + c.channel_pass, channel_end);
     DepthwiseRunner(args, range, reinterpret_cast<DepthwiseTap*>(scratch)).run();
   }
+  return task + together;
+}
+
+void run_depthwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  for (int64_t task = task_begin; task < task_end;) task = run_depthwise_rows(args, task, task_end, scratch);
 }
 
 }  // namespace mica::MICA_ISA
