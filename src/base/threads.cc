@@ -263,11 +263,11 @@ void Threads::Pool::sit_out(const Worker& worker) {
 
 void Threads::Pool::serve(Worker& worker) {
   const auto called = [&] { return !region.share_of(worker.index).empty(); };
-  const auto roused = [&] { return called() || stop.load(std::memory_order_relaxed) || bursts.load() == 0; };
+  const auto roused = [&] { return called() || stop.load(std::memory_order_relaxed); };
   while (!stop.load()) {
     if (worker.index >= attendance.admitted()) sit_out(worker);
     help(worker);
-    if (bursts.load() > 0) poll(roused, spin_ns);
+    poll(roused, spin_ns);
     if (!called()) park(worker);
   }
 }

@@ -2,10 +2,10 @@
 //
 // A *region* is one call of `run`. Each thread, the caller among them, has an equal share of the tasks 0 … tasks-1, the
 // same part in every region, and then takes over what others have not come to; the call returns when all are done. A
-// worker that the system schedules late finds nothing and delays nobody. Between regions of a *burst* (one inference)
-// workers spin for at most `spin_ns`; then, and outside bursts, they are parked and use no processor time. A worker
-// that is kept from its processor while it holds tasks stays away for a while (`attendance.h`). A result must not
-// depend on who ran a task: split over outputs.
+// worker that the system schedules late finds nothing and delays nobody. Behind a region workers spin for at most
+// `spin_ns`, so that the next one finds them awake; then they are parked and use no processor time. The beginning of a
+// *burst* (one inference) wakes them all. A worker that is kept from its processor while it holds tasks stays away for
+// a while (`attendance.h`). A result must not depend on who ran a task: split over outputs.
 #pragma once
 #include <cstdint>
 
@@ -28,7 +28,7 @@ struct Executor {
 struct ThreadsOptions {
   int threads = 0;                     // with the caller; 0: what the machine grants this process (`default_threads`)
   const Executor* executor = nullptr;  // instead of own threads; `threads` above 0 then only lowers its concurrency
-  int64_t spin_ns = 50000;             // covers the serial part between regions; longer costs idle energy
+  int64_t spin_ns = 50000;             // covers what is between regions, and between runs that follow each other
 };
 
 // What the end of a burst needs of its beginning.
@@ -67,7 +67,7 @@ class Threads {
         &body, tasks);
   }
 
-  // Wakes the workers, and lets them spin between regions until the matching `end_burst`, on the same thread. Bursts of
+  // Wakes the workers. What is between it and the matching `end_burst`, on the same thread, is working time. Bursts of
   // several threads add up.
   BurstStart begin_burst();
   void end_burst(const BurstStart& start);
