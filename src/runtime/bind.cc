@@ -24,12 +24,17 @@ Result<bool> SegmentBinder::run() {
   return fill_values();
 }
 
+// Another number of a bounded dimension is bound without asking for memory: what depends on the sizes in other ways
+// than by growing with them is not done then.
+bool SegmentBinder::has_bounds() const {
+  for (size_t i = 0; i < plan_.dims.symbols(); ++i)
+    if (plan_.dims.symbol_info(i).kind == SymbolKind::kBounded) return true;
+  return false;
+}
+
 Status SegmentBinder::find_chains() {
   scratch_.chains.clear();
-  if (context_.reference_only || context_.row_chains == RowChainMode::kNever) return {};
-  // Another number of a bounded dimension is bound without asking for memory.
-  for (size_t i = 0; i < plan_.dims.symbols(); ++i)
-    if (plan_.dims.symbol_info(i).kind == SymbolKind::kBounded) return {};
+  if (context_.reference_only || context_.row_chains == RowChainMode::kNever || has_bounds()) return {};
   MICA_TRY_STATUS(RowFinder(*this).describe(scratch_.row_stages));
   return choose_row_chains(scratch_.row_stages,
                            {static_cast<int64_t>(context_.machine->l2), context_.workers, context_.row_chains},
@@ -39,7 +44,7 @@ Status SegmentBinder::find_chains() {
 Status SegmentBinder::place() {
   return place_values(function_, types_,
                       {segment_.first_stage, segment_.end_stage, segment_.live_out, context_.views, context_.in_place,
-                       context_.compose, scratch_.chains, scratch_.shares_residual},
+                       context_.compose, scratch_.chains, scratch_.shares_residual, context_.spread && !has_bounds()},
                       placement_);
 }
 

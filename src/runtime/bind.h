@@ -62,7 +62,7 @@ struct BindContext {
   bool low_memory = false;
   const Tuning* tuning = nullptr;  // measured choices; null: none
   bool reference_only = false;     // no hooks: what `compare` holds kernels against
-  bool views = true, in_place = true, compose = true, row_means = true;
+  bool views = true, in_place = true, compose = true, row_means = true, spread = true;
   RowChainMode row_chains = RowChainMode::kChoose;
   // The hook of an operator; operators handed to a Context come before built-in ones.
   const RunDef* (*find_run)(const void* self, const OpDef& op) = nullptr;

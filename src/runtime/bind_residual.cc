@@ -7,10 +7,7 @@ namespace mica {
 // Stages whose hooks allow it. Nothing is placed yet.
 Status SegmentBinder::find_residuals() {
   scratch_.shares_residual.clear();
-  if (context_.reference_only || !context_.in_place) return {};
-  // Another number of a bounded dimension may make another choice, and is bound without asking for memory.
-  for (size_t i = 0; i < plan_.dims.symbols(); ++i)
-    if (plan_.dims.symbol_info(i).kind == SymbolKind::kBounded) return {};
+  if (context_.reference_only || !context_.in_place || has_bounds()) return {};
   for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s) {
     const Stage& stage = function_.stages[s];
     const RunDef* hook = hook_of(*stage.op);

@@ -75,6 +75,7 @@ class SegmentBinder {
   // A copy that lives as long as the segment: the memory that the contents were read from may not.
   Result<const TensorView*> own_contents(const TensorView& contents);
   Status find_live_out();
+  bool has_bounds() const;
   Status find_chains();
   Status place();
   Status find_row_means();

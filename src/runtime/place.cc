@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/memory.h"
+
 namespace mica {
 namespace {
 
@@ -57,6 +59,7 @@ class Placer {
     MICA_TRY_STATUS(uses_.resize(n));
     MICA_TRY_STATUS(producer_.resize(n));
     MICA_TRY_STATUS(wanted_.resize(n));
+    MICA_TRY_STATUS(viewed_.resize(n));
     for (uint32_t& p : producer_) p = kNoIndex;
     for (uint32_t v : options_.live_out) wanted_[v] = true;
     for (uint32_t v = 0; v < n; ++v) MICA_TRY_STATUS(place_known(v));
@@ -71,6 +74,7 @@ class Placer {
           last_use_[v] = time_of(s);
           ++uses_[v];
         }
+      if (stage.op->view && !stage.inputs.empty() && stage.inputs[0] != kNoIndex) viewed_[stage.inputs[0]] = true;
     }
     // What this segment does not make and does not know comes from the frame.
     for (uint32_t v = 0; v < n; ++v) {
@@ -122,9 +126,16 @@ class Placer {
     return view;
   }
 
+  // How value v stands in a block of its own. Views of it may want its rows side by side.
+  TensorView own_view(uint32_t v) const {
+    TensorView view = ordered_view(v);
+    if (options_.spread && !viewed_[v]) spread_rows(view, function_.values[v].channels_last && !wanted_[v]);
+    return view;
+  }
+
   Status own_block(uint32_t v, uint32_t s, bool composed) {
     at(v).kind = Kind::kBlock;
-    at(v).view = ordered_view(v);
+    at(v).view = own_view(v);
     at(v).offset = 0;
     at(v).block = static_cast<int32_t>(out_.blocks.size());
     MICA_TRY_STATUS(out_.blocks.push_back({extent_bytes(at(v).view), s, s, composed}));
@@ -312,7 +323,7 @@ class Placer {
 
   // Value v in the place of one of the inputs first to last - 1, if that one dies here.
   bool try_place_of(const Stage& stage, uint32_t s, uint32_t v, uint32_t first, uint32_t last) {
-    const TensorView want = ordered_view(v);
+    const TensorView want = own_view(v);
     for (uint32_t i = first; i < last; ++i) {
       const uint32_t u = stage.inputs[i];
       if (u == kNoIndex || at(u).kind != Kind::kBlock || at(u).offset != 0 || producer_[u] == kNoIndex) continue;
@@ -341,7 +352,7 @@ class Placer {
   const PlaceOptions& options_;
   Placement& out_;
   Vector<uint32_t>&last_use_ = out_.last_use, &uses_ = out_.uses, &producer_ = out_.producer;
-  Vector<bool>& wanted_ = out_.wanted;
+  Vector<bool>&wanted_ = out_.wanted, &viewed_ = out_.viewed;
 };
 
 }  // namespace
@@ -378,6 +389,16 @@ void set_order(TensorView& view, bool channels_last) {
   view.strides[0] = stride;
 }
 
+void spread_rows(TensorView& view, bool channels_last) {
+  constexpr int64_t kWayBytes = 4096, kFewRows = 8, kLine = static_cast<int64_t>(kCacheLine);
+  if (view.rank < 2 || view.empty() || is_sub_byte(view.dtype)) return;
+  const int inner = channels_last && view.rank >= 3 ? 1 : view.rank - 1;
+  const int64_t row = view.dim(inner) * element_bytes(view.dtype);
+  if (row % kWayBytes != 0 || view.count() / view.dim(inner) <= kFewRows) return;
+  for (int i = 0; i < view.rank; ++i)
+    if (i != inner) view.strides[static_cast<size_t>(i)] = view.stride(i) / row * (row + kLine);
+}
+
 int64_t extent_bytes(const TensorView& view) {
   if (view.empty()) return 0;
   if (is_sub_byte(view.dtype)) return dense_bytes(view.dtype, view.shape());
@@ -394,6 +415,7 @@ void Placement::clear() {
   uses.clear();
   producer.clear();
   wanted.clear();
+  viewed.clear();
 }
 
 Status place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options,

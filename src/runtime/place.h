@@ -36,6 +36,7 @@ struct PlaceOptions {
   std::span<const RowChain> chains = {};
   // By stage from first_stage, or empty: a post-operation's operand may stand where the result does.
   std::span<const bool> shares_residual = {};
+  bool spread = false;  // rows that collide in caches, see spread_rows
 };
 
 struct Placement {
@@ -44,7 +45,7 @@ struct Placement {
   Vector<Block> blocks;
   Vector<bool> skipped;                       // by stage - first_stage: all outputs known or views: nothing to run
   Vector<uint32_t> last_use, uses, producer;  // what placing works with, by value
-  Vector<bool> wanted;
+  Vector<bool> wanted, viewed;                // live on; are read by a stage that gives views of them
 };
 
 Status place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options,
@@ -56,6 +57,10 @@ bool part_of(const Stage& stage, std::span<const TensorView> sizes, const Tensor
              uint32_t i);
 // Strides of a tensor in the physical order: source, or channels last (rank >= 3: axis 1 innermost).
 void set_order(TensorView& view, bool channels_last);
+// Rows whose distance is a multiple of 4 KiB share the sets of a first-level cache, whose ways have that size: those
+// that a kernel reads side by side throw each other out. They stand a line of memory further apart. For a view with
+// strides by set_order, of the same order.
+void spread_rows(TensorView& view, bool channels_last);
 // Bytes from the first to behind the last element of a view without negative strides.
 int64_t extent_bytes(const TensorView& view);
 

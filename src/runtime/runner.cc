@@ -189,6 +189,7 @@ BindContext Runner::bind_context() {
   context.in_place = options_.in_place;
   context.compose = options_.compose;
   context.row_means = options_.row_means;
+  context.spread = options_.spread && !options_.reference_only;
   context.row_chains = stage_values_ ? RowChainMode::kNever : options_.row_chains;
   context.find_run = find_built_in_run;
   context.self = &model_.context();

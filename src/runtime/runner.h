@@ -30,7 +30,7 @@ struct RunnerOptions {
   size_t memory_cap = SIZE_MAX;  // bytes of arenas, slots, scratch, and forms of weights that the session has made
   int cached_segments = 32;      // per place in a function
   bool exact = false, low_memory = false, reference_only = false;
-  bool views = true, in_place = true, compose = true, row_means = true;
+  bool views = true, in_place = true, compose = true, row_means = true, spread = true;
   RowChainMode row_chains = RowChainMode::kChoose;
   const char* isa = nullptr;
 };

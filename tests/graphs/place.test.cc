@@ -1,6 +1,7 @@
 // Where values stand: views, in-place results and composed concatenations change memory, never an answer.
 #include <gtest/gtest.h>
 
+#include "runtime/place.h"
 #include "support/run_graph.h"
 
 namespace mica {
@@ -132,6 +133,108 @@ constexpr const char* kScatters = R"(graph "scatters"
 end
 )";
 
+// Rows of 4 KiB and multiples of it: products, sums in place, row by row, moved, reduced, parts of a concatenation, and
+// one that is also seen as another shape.
+constexpr const char* kLongRows = R"(graph "rows"
+  input %x: f32[11,1024] "x"
+  input %w: f32[1024,1024] "w"
+  constant %s: i64[2] = {22, 512}
+  %a = relu(%x)
+  %b = matmul(%a, %w)
+  %c = add(%b, %a)
+  %d = softmax(%c) axis=1
+  %e = concat(%d, %c) axis=1
+  %f = transpose(%e) perm=[1,0]
+  %g = reduce(%e) kind=sum
+  %h = sigmoid(%b)
+  %r = reshape(%h, %s)
+  %y = tanh(%r)
+  output %f "f"
+  output %g "g"
+  output %y "y"
+end
+)";
+
+// Pixels of 4 KiB, channels last.
+constexpr const char* kLongPixels = R"(graph "pixels"
+  input %x: f32[1,1024,5,3] "x"
+  input %w: f32[1024,1,3,3] "w"
+  input %v: f32[16,1024,1,1] "v"
+  %a = relu(%x)
+  %b = conv(%a, %w) pads=[1,1,1,1], groups=1024
+  %c = add(%b, %a)
+  %d = max_pool(%c) kernel=[3,3], pads=[1,1,1,1]
+  %e = conv(%d, %v)
+  %g = global_average_pool(%c)
+  output %e "e"
+  output %g "g"
+end
+)";
+
+size_t arena(const char* text, const RunOptions& options, size_t* bound = nullptr) {
+  Machinery machinery(compiled(text, options), options);
+  Session& session = machinery.session();
+  std::vector<OwnedTensor> inputs;
+  for (size_t i = 0; i < session.input_count(); ++i) {
+    inputs.push_back(support::filled(session.input_type(i), options.size, 1));
+    EXPECT_TRUE(session.set_input(i, inputs.back().view()).ok());
+  }
+  EXPECT_TRUE(session.prepare().ok());
+  if (bound) *bound = session.runner().arena_bound();
+  return session.runner().arena_bytes();
+}
+
+TEST(Place, SpreadRowsLeaveTheBits) {
+  for (const char* text : {kLongRows, kLongPixels}) {
+    SCOPED_TRACE(text);
+    RunOptions dense;
+    dense.runner.spread = false;
+    const auto wanted = run_text(text, dense);
+    EXPECT_EQ(difference(run_text(text, support::plainly()), wanted, 1024), "");
+    EXPECT_EQ(difference(wanted, run_text(text), 0), "");
+  }
+}
+
+TEST(Place, RowsAreSpreadWhereTheyCollide) {
+  const auto strides = [](std::vector<int64_t> dims, bool channels_last, DType dtype = DType::kF32) {
+    TensorView view;
+    view.dtype = dtype;
+    view.rank = static_cast<int>(dims.size());
+    std::ranges::copy(dims, view.dims.begin());
+    set_order(view, channels_last);
+    spread_rows(view, channels_last);
+    return std::vector<int64_t>(view.strides.begin(), view.strides.begin() + view.rank);
+  };
+  using Strides = std::vector<int64_t>;
+  EXPECT_EQ(strides({12, 1024}, false), (Strides{4160, 4}));
+  EXPECT_EQ(strides({2, 5, 3072}, false), (Strides{5 * 12352, 12352, 4}));
+  EXPECT_EQ(strides({12, 2048}, false, DType::kF16), (Strides{4160, 2}));
+  EXPECT_EQ(strides({12, 1023}, false), (Strides{4092, 4}));
+  EXPECT_EQ(strides({12, 512}, false), (Strides{2048, 4}));       // only every other row collides
+  EXPECT_EQ(strides({8, 1024}, false), (Strides{4096, 4}));       // so few do not throw each other out
+  EXPECT_EQ(strides({1024, 12, 1}, false), (Strides{48, 4, 4}));  // short rows
+  EXPECT_EQ(strides({4096}, false), (Strides{4}));
+  EXPECT_EQ(strides({0, 1024}, false), (Strides{4096, 4}));
+  EXPECT_EQ(strides({1, 1024, 5, 3}, true), (Strides{15 * 4160, 4, 3 * 4160, 4160}));
+}
+
+// A value that is seen as another shape stands side by side: no copy is made for the view.
+TEST(Place, SpreadRowsKeepViews) {
+  constexpr const char* kSeen = R"(graph "seen"
+  input %x: f32[12,1024] "x"
+  constant %s: i64[2] = {24, 512}
+  %a = relu(%x)
+  %b = reshape(%a, %s)
+  %y = tanh(%b)
+  output %y "y"
+end
+)";
+  RunOptions dense;
+  dense.runner.spread = false;
+  EXPECT_EQ(arena(kSeen, {}), arena(kSeen, dense));
+  EXPECT_GT(arena(kLongRows, {}), arena(kLongRows, dense));
+}
+
 TEST(Place, EachSwitchLeavesTheBits) {
   for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kLaterView, kResiduals, kScatters})
     for (int64_t size : {0, 1, 3}) {
@@ -163,19 +266,6 @@ TEST(Place, EachSwitchLeavesTheBits) {
         EXPECT_EQ(difference(wanted, run_text(text, some), 64), "") << "lowering " << off;
       }
     }
-}
-
-size_t arena(const char* text, const RunOptions& options, size_t* bound = nullptr) {
-  Machinery machinery(compiled(text, options), options);
-  Session& session = machinery.session();
-  std::vector<OwnedTensor> inputs;
-  for (size_t i = 0; i < session.input_count(); ++i) {
-    inputs.push_back(support::filled(session.input_type(i), options.size, 1));
-    EXPECT_TRUE(session.set_input(i, inputs.back().view()).ok());
-  }
-  EXPECT_TRUE(session.prepare().ok());
-  if (bound) *bound = session.runner().arena_bound();
-  return session.runner().arena_bytes();
 }
 
 TEST(Place, ArenaReachesTheBound) {
