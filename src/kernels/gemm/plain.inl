@@ -22,7 +22,7 @@ MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
 // `count` tiles side by side; `at` goes on to what lies beside them.
 template <PlainFinish kFinish>
 __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count) {
-  constexpr int R = kMaxRows, P = kMainPanels;
+  constexpr int R = kMaxRows, P = kMainPanels, V = P * kPanelVectors;
   const GemmEpilogue& e = *block.epilogue;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
   const F32 lo = set1(e.activation == Activation::kClip ? e.a : -__builtin_inff()), hi = set1(e.b);
@@ -32,34 +32,38 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
   float* c = at.c;
   TileFetch fetch = {at.fetch, at.fetch_period};
-  F32 sum[R][P];
-  MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < P; ++j) sum[i][j] = load(bias + j * kLanes);
+  const auto load_row = [&](F32(&to)[V], const float* panel) __attribute__((always_inline)) {
+    MICA_UNROLL for (int j = 0; j < V; ++j) to[j] =
+        load(panel + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
+  };
+  F32 sum[R][V];
+  MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
   for (; count > 0; --count) {
     const float* panel = b;
     fetch.wait = at.fetch_period;
-    F32 row[P];
+    F32 row[V];
     RowPointers<R> a(first, a_stride);
     for (; a.at[0] < last; a.advance()) {
-      MICA_UNROLL for (int j = 0; j < P; ++j) row[j] = load(panel + j * panel_stride);
+      load_row(row, panel);
       fetch.step(at);
       MICA_UNROLL for (int j = 0; j < P; ++j) prefetch(panel + j * panel_stride + kAhead * kPanel);
       panel += kPanel;
       MICA_UNROLL for (int i = 0; i < R; ++i) {
         const F32 value = set1(a.row(i)[0]);
-        MICA_UNROLL for (int j = 0; j < P; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+        MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
       }
     }
-    MICA_UNROLL for (int j = 0; j < P; ++j) row[j] = load(panel + j * panel_stride);
+    load_row(row, panel);
     if (count > 1) bias += bias_step;
     float* out = c;
     MICA_UNROLL for (int i = 0; i < R; ++i) {
       const F32 value = set1(a.row(i)[0]);
-      MICA_UNROLL for (int j = 0; j < P; ++j)
+      MICA_UNROLL for (int j = 0; j < V; ++j)
           store(out + j * kLanes, finish_plain<kFinish>(fma(value, row[j], sum[i][j]), lo, hi));
       out += c_stride;
       // Keeps rows apart, and the next tile's bias in memory: registers are all taken.
       asm volatile("" : "+r"(out), "+r"(bias) : : "memory");
-      MICA_UNROLL for (int j = 0; j < P; ++j) sum[i][j] = load(bias + j * kLanes);
+      MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
     }
     b += P * panel_stride;
     c += P * kPanel;
@@ -74,7 +78,7 @@ using PlainTilesFn = void (*)(const RowBlock&, TilePlace&, int64_t);
 
 // Null where the block's tiles are not of that kind.
 MICA_INLINE PlainTilesFn plain_tiles_fn(const RowBlock& block) {
-  if constexpr (kLanes == kPanel) {
+  if constexpr (kLanes >= 8) {
     const GemmEpilogue& e = *block.epilogue;
     const bool whole = block.first_k && block.last_k && block.segment_count == 1 && block.segment_k > 0;
     if (block.rows != kMaxRows || !whole || block.residual || e.finish) return nullptr;

@@ -1,8 +1,8 @@
 // Matrix products of many sizes as shares of the multiply-add peak measured beside each:
-//   sweep_bench [isa [cold|warm [MxNxK]]]    cold (the default): as in a network, where A was just written, and weights
-//   and
-// C come from beyond the second-level cache; warm: the product alone, again and again. Prints the table and the worst
-// ten. Built by hand:
+//   sweep_bench [isa [cold|warm [MxNxK]]]
+// cold (the default): as in a network, where A was just written, and weights and C come from beyond the second-level
+// cache; warm: the product alone, again and again. Blocks are those of the machine's caches. Prints the table and the
+// worst ten. Built by hand:
 //   g++ -std=c++20 -O2 -Isrc -Ibuild/generated src/kernels/gemm/sweep.bench.cc build/libmica_runtime.a -lpthread
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu/isa_support.h"
+#include "device/cpu/machine.h"
 #include "kernels/gemm/aligned_floats.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/pack.h"
@@ -29,7 +29,9 @@ constexpr size_t kEvictFloats = 2 << 20;  // 8 MiB: beyond every second-level ca
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct Sweep {
-  Sweep(mica::Isa which, bool is_cold) : isa(which), cold(is_cold), kernels(mica::gemm_kernels(which)) {}
+  Sweep(const mica::Machine& machine, bool is_cold)
+      : isa(machine.isa), limits{.l2_bytes = static_cast<int64_t>(machine.l2)}, cold(is_cold),
+        kernels(mica::gemm_kernels(machine.isa)) {}
 
   double peak() const {
     float sink[16];
@@ -46,7 +48,8 @@ struct Sweep {
   double share(int64_t m, int64_t n, int64_t k) {
     mica::GemmArgs args;
     args.problem = {.m = m, .n = n, .k = k};
-    args.choice = choose_gemm(args.problem, isa, {.l1_bytes = 48 << 10, .l2_bytes = 2 << 20});
+    args.choice = choose_gemm(args.problem, isa, limits);
+    const AlignedFloats scratch(static_cast<size_t>(args.choice.scratch_floats));
     args.a = a.data(), args.a_stride = k, args.b = b.data(), args.c = c.data(), args.c_stride = n;
     args.epilogue = {.bias = bias.data(), .activation = mica::Activation::kClip, .a = 0.0f, .b = __builtin_inff()};
     const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -58,7 +61,7 @@ struct Sweep {
         std::memcpy(a.data(), source.data(), static_cast<size_t>(m * k) * 4);
       }
       const double ceiling = peak(), start = now();
-      for (int i = 0; i < repeats; ++i) kernels.run(args, 0, args.choice.tasks, nullptr);
+      for (int i = 0; i < repeats; ++i) kernels.run(args, 0, args.choice.tasks, scratch.data());
       const double took = now() - start;
       shares.push_back(flops * repeats / took / ceiling);
     }
@@ -67,6 +70,7 @@ struct Sweep {
   }
 
   mica::Isa isa;
+  mica::GemmLimits limits;
   bool cold;
   const mica::GemmKernels& kernels;
   AlignedFloats a{12544 * 1280}, source{12544 * 1280}, b{static_cast<size_t>(mica::panels_size(1280, 1280))},
@@ -77,9 +81,9 @@ struct Sweep {
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto chosen = mica::choose_isa(argc > 1 ? argv[1] : "");
-  if (!chosen.ok()) return 2;
-  Sweep sweep(*chosen, argc <= 2 || std::string(argv[2]) != "warm");
+  auto machine = mica::describe_machine({.isa = argc > 1 ? argv[1] : "", .threads = 1});
+  if (!machine.ok()) return 2;
+  Sweep sweep(*machine, argc <= 2 || std::string(argv[2]) != "warm");
   if (argc > 3) {
     for (int i = 3; i < argc; ++i) {
       long m = 0, n = 0, k = 0;

@@ -18,6 +18,10 @@ constexpr int wide_panels(int rows) {
 // whole ones. The highest tile is worth the code.
 constexpr bool may_reach_beyond(int rows) { return kLanes == kPanel && rows == kMaxRows; }
 
+// Whether there are tiles for a last panel of which no more than half lies before the last column: half of its vectors,
+// or of its one vector. The highest tile is worth the code, where tiles are more than a few rows.
+constexpr bool has_half(int rows) { return kMaxRows > 3 && rows == kMaxRows; }
+
 // How many of `columns` the tile's j-th vector has.
 MICA_INLINE int width_of(int64_t columns, int j) {
   const int64_t left = columns - j * kLanes;
@@ -84,11 +88,13 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
 }
 
 // `count` tiles side by side; `at` goes on to what lies beside them. Main tiles of more than a few rows also fetch what
-// `at` tells. kHalf: no more than the lower half of the last vector lies before the last column, which processors whose
-// units are half as wide as their vectors make in half of the time.
+// `at` tells. kHalf: no more than the lower half of the last panel lies before the last column. The upper half's vectors
+// are left out; where a panel is one vector, processors whose units are half as wide make its lower half in half of the
+// time.
 template <int R, int P, bool kHalf = false>
 __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
-  constexpr int V = P * kPanelVectors, kWhole = kHalf ? V - 1 : V;
+  constexpr bool kLow = kHalf && kPanelVectors == 1;
+  constexpr int V = P * kPanelVectors - (kHalf ? kPanelVectors / 2 : 0), kWhole = kLow ? V - 1 : V;
   constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   for (; count > 0; --count) {
@@ -107,7 +113,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         F32 row[V];
         MICA_UNROLL for (int j = 0; j < kWhole; ++j) row[j] =
             load(b + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
-        const LowF32 half_row = load_low(b + (P - 1) * panel_stride + (kPanelVectors - 1) * kLanes);
+        const LowF32 half_row = kLow ? load_low(b + (P - 1) * panel_stride) : LowF32{};
         if constexpr (kFetch) fetch.step(at);
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
         if constexpr (R <= 3) {
@@ -120,11 +126,11 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
           MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
-          if constexpr (kHalf) half[i] = fma_low(kWhole ? low(value) : set1_low(a.row(i)[0]), half_row, half[i]);
+          if constexpr (kLow) half[i] = fma_low(kWhole ? low(value) : set1_low(a.row(i)[0]), half_row, half[i]);
         }
       }
     }
-    if constexpr (kHalf) MICA_UNROLL for (int i = 0; i < R; ++i) sum[i][V - 1] = whole(half[i]);
+    if constexpr (kLow) MICA_UNROLL for (int i = 0; i < R; ++i) sum[i][V - 1] = whole(half[i]);
     const bool part = kPart && at.columns < P * kPanel;
     if (finish) finish_sums<R, V>(sum, block, at, at.residual && !part);
     if (part)
@@ -151,7 +157,7 @@ struct TileRow {
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
   rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
-  if constexpr (may_reach_beyond(R)) {
+  if constexpr (has_half(R)) {
     rows[R - 1].half_main = tile<R, kMainPanels, true>;
     rows[R - 1].half_single = tile<R, 1, true>;
   }
@@ -268,17 +274,19 @@ void run_row_block(const RowBlock& block) {
                      block.residual ? block.residual + first : nullptr,
                      block.n - first};
   FetchCursor fetches{block};
-  // Panels before this one are written in place, several tiles at a call.
+  const int64_t full = block.n / kPanel;  // panels without a column beyond the last one
+  // Panels before `whole` are written in place, several tiles at a call.
   const bool adds_last = !block.residual || e.activation == Activation::kNone;
-  const bool part = (may_reach_beyond(block.rows) && block.first_k && adds_last) || block.n / kPanel >= block.panel_end;
-  const int64_t whole = !simple ? 0 : part ? block.panel_end : block.n / kPanel;
+  const bool part = (may_reach_beyond(block.rows) && block.first_k && adds_last) || full >= block.panel_end;
+  const bool ends_at_half = has_half(block.rows) && kPanelVectors > 1 && block.n - full * kPanel == kPanel / 2;
+  const int64_t whole = !simple ? 0 : part || ends_at_half ? block.panel_end : full;
   for (int64_t p = run_plain_tiles(block, place, fetches); p < block.panel_end;) {
     const int64_t left = block.panel_end - p, column = p * kPanel;
     const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
     const bool in_place = p + panels <= whole;
-    int64_t tiles = kManyTiles && in_place && !finishes ? (whole - p) / panels : 1;
+    const bool half = fns.half_main && (column + panels * kPanel) - block.n >= kPanel / 2;
+    int64_t tiles = kManyTiles && in_place && !finishes && !half ? ((full < whole ? full : whole) - p) / panels : 1;
     if (panels == kMainPanels) tiles = fetches.take(tiles, place);
-    const bool half = fns.half_main && (column + panels * kPanel) - block.n >= kLanes / 2;
     const TileFn fn = panels == wide && wide > kMainPanels ? fns.wide
                       : panels == kMainPanels              ? (half ? fns.half_main : fns.main)
                                                            : (half ? fns.half_single : fns.single);
