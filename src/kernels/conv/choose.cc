@@ -204,17 +204,22 @@ void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
                      plane.all_points() * (c.tile_block * (row + c.n_block * kPanel) + 32);
 }
 
+// Few planes, at least one, whose offsets at every step of k stay near.
+bool plane_steps_fit(const ConvProblem& p) {
+  const int64_t steps = taps_of(p) * p.in_channels;
+  return p.in_channels <= kMostPlanes && steps > 0 && steps <= kMostPlaneSteps;
+}
+
 }  // namespace
 
 bool reads_planes(const ConvProblem& p) {
   return (p.in_view.channel != 1 || p.in_channels == 1) && p.in_view.pixel == 1 && p.groups == 1 &&
-         p.in_channels <= kMostPlanes && taps_of(p) * p.in_channels <= kMostPlaneSteps && !p.residual_in_place &&
-         !has_pixels(p) && with_planes(p.stride[2]);
+         plane_steps_fit(p) && !p.residual_in_place && !has_pixels(p) && with_planes(p.stride[2]);
 }
 
 bool reads_pixels(const ConvProblem& p) {
   return has_pixels(p) && p.groups == 1 && p.in[0] == 1 && p.out[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0 &&
-         p.in_channels <= kMostPlanes && taps_of(p) * p.in_channels <= kMostPlaneSteps && !p.residual_in_place;
+         plane_steps_fit(p) && !p.residual_in_place;
 }
 
 bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {

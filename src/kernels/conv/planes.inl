@@ -27,41 +27,52 @@ struct PlaneTile {
   LaneFinish finish;
 };
 
-// kStep: floats from pixel to pixel, or 0 for any number.
+// kStep: floats from pixel to pixel, or 0 for any number. There is at least one step of k; in the last one each row is
+// finished and stored between the multiply-adds (gemm/plain.inl has why).
 template <int kRows, int kPanels, int kStep>
 __attribute__((noinline)) void plane_tile(const PlaneTile& t) {
   constexpr int kVectors = kPanels * kPlaneVectors;
+  const bool full = kLanes < kPanel && t.columns >= kVectors * kLanes;  // where masks cost something
   const auto lanes = [&](int j) {
     const int64_t left = t.columns - j * kLanes;
     return left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
   };
-  F32 sum[kRows][kVectors];
-  MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[0][j] =
-      t.bias ? load_partial(t.bias + j * kLanes, lanes(j)) : zero();
+  const auto load_row = [&](const float* w, F32(&row)[kVectors]) __attribute__((always_inline)) {
+    MICA_UNROLL for (int p = 0; p < kPanels; ++p) MICA_UNROLL for (int j = 0; j < kPlaneVectors; ++j)
+        row[p * kPlaneVectors + j] = load(w + p * t.panel_stride + j * kLanes);
+  };
+  F32 sum[kRows][kVectors], row[kVectors];
+  MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[0][j] = !t.bias ? zero()
+                                                             : full  ? load(t.bias + j * kLanes)
+                                                                     : load_partial(t.bias + j * kLanes, lanes(j));
   MICA_UNROLL for (int i = 1; i < kRows; ++i) MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] = sum[0][j];
   const int64_t step = kStep ? kStep : t.step;
   const float* w = t.w;
-  for (int64_t k = 0; k < t.depth; ++k, w += kPanel) {
-    const float* x = t.base + t.offsets[k];
-    F32 row[kVectors];
-    MICA_UNROLL for (int p = 0; p < kPanels; ++p) MICA_UNROLL for (int j = 0; j < kPlaneVectors; ++j)
-        row[p * kPlaneVectors + j] = load(w + p * t.panel_stride + j * kLanes);
+  const int64_t *offset = t.offsets, *last = offset + t.depth - 1;
+  for (; offset < last; ++offset, w += kPanel) {
+    const float* x = t.base + *offset;
+    load_row(w, row);
     MICA_UNROLL for (int i = 0; i < kRows; ++i) {
       const F32 value = set1(x[i * step]);
       MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
     }
   }
+  const float* x = t.base + *last;
+  load_row(w, row);
   const LaneFinish finish = t.finish;
-  const bool full = kLanes < kPanel && t.columns >= kVectors * kLanes;  // masks cost nothing
+  float* out = t.out;
   MICA_UNROLL for (int i = 0; i < kRows; ++i) {
     if (i >= t.count) return;
+    const F32 value = set1(x[i * step]);
     MICA_UNROLL for (int j = 0; j < kVectors; ++j) {
-      const F32 y = finish(sum[i][j]);
+      const F32 y = finish(fma(value, row[j], sum[i][j]));
       if (full)
-        store(t.out + i * t.out_pixel + j * kLanes, y);
+        store(out + j * kLanes, y);
       else
-        store_partial(t.out + i * t.out_pixel + j * kLanes, y, lanes(j));
+        store_partial(out + j * kLanes, y, lanes(j));
     }
+    out += t.out_pixel;
+    asm volatile("" : "+r"(out) : : "memory");  // keeps rows apart
   }
 }
 
@@ -124,53 +135,70 @@ __attribute__((noinline)) void copy_edge(const ConvArgs& args, const Pixel& corn
     }
 }
 
-// One output line of up to kPanels panels from `column` on.
-template <int kPanels>
-MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t line, int64_t column) {
-  constexpr int kRows = kPlaneRows / kPanels, kHalf = (kRows + 1) / 2;
+// `count` pixels from `o` on, in tiles of kRows rows by kPanels panels of the channels from `column` to `end`.
+template <int kRows, int kPanels>
+MICA_INLINE void plane_pixels(const ConvArgs& args, PlaneTile& t, const Pixel& o, int64_t line, int64_t column,
+                              int64_t end) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
-  const bool later = !LaneFinish::suffices(e);
-  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, plane = line / p.out[1];
-  const int64_t left = p.out_channels - column;
-  PlaneTile t{.depth = depth,
-              .step = p.stride[2] * p.in_view.pixel,
-              .w = args.w + column * depth,
-              .panel_stride = depth * kPanel,
-              .bias = e.bias ? e.bias + column : nullptr,
-              .out_pixel = p.out_view.pixel,
-              .columns = left < kPanels * kPanel ? left : kPanels * kPanel,
-              .finish = LaneFinish(e)};
-  Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], 0};
-  while (o.x < p.out[2]) {
-    const int64_t rest = p.out[2] - o.x;
-    const int rows = rest > kHalf ? kRows : kHalf;
-    t.count = static_cast<int>(rest < rows ? rest : rows);
-    const Pixel corner = corner_of(p, o);
-    const bool whole = lies_inside(p, corner, rows);
-    if (!whole) copy_edge(args, corner, s);
-    t.base = whole ? args.x + at(p.in_view, corner) : s.edge;
-    t.offsets = whole ? s.offsets : s.edge_offsets;
-    t.out = args.y + at(p.out_view, o) + column;
-    (rows == kRows ? plane_tile_fn<kRows, kPanels> : plane_tile_fn<kHalf, kPanels>)(t.step)(t);
-    if (later) {
+  float* out = args.y + at(p.out_view, o);
+  for (; column < end; column += kPanels * kPanel) {
+    t.w = args.w + column * t.depth;
+    t.bias = e.bias ? e.bias + column : nullptr;
+    t.columns = end - column < kPanels * kPanel ? end - column : kPanels * kPanel;
+    t.out = out + column;
+    plane_tile_fn<kRows, kPanels>(t.step)(t);
+    if (!LaneFinish::suffices(e)) {
       const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
       kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
                                                      p.residual_view.pixel, e.residual_last, t.count, t.columns, e.a,
                                                      e.b});
     }
     if (e.finish) e.finish(e.finish_context, t.out, t.out_pixel, line * p.out[2] + o.x, column, t.count, t.columns);
+  }
+}
+
+// One output line of the channels from `column` to `end`, tile by tile, so that an edge is copied once for all of them.
+template <int kPanels>
+MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t line, int64_t column, int64_t end) {
+  constexpr int kRows = kPlaneRows / kPanels, kHalf = (kRows + 1) / 2;
+  const ConvProblem& p = args.problem;
+  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, plane = line / p.out[1];
+  PlaneTile t{.depth = depth,
+              .step = p.stride[2] * p.in_view.pixel,
+              .panel_stride = depth * kPanel,
+              .out_pixel = p.out_view.pixel,
+              .finish = LaneFinish(args.epilogue)};
+  // What is stored twice must be the same both times: the last tile may then begin before the one in front of it ends,
+  // and needs no copy of what lies behind the line.
+  const bool again = LaneFinish::suffices(args.epilogue) && !args.epilogue.finish;
+  Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], 0};
+  while (o.x < p.out[2]) {
+    const int64_t rest = p.out[2] - o.x;
+    const int rows = rest > kHalf ? kRows : kHalf;
+    if (again && rest < rows && p.out[2] >= rows) o.x = p.out[2] - rows;
+    t.count = static_cast<int>(p.out[2] - o.x < rows ? p.out[2] - o.x : rows);
+    const Pixel corner = corner_of(p, o);
+    const bool whole = lies_inside(p, corner, rows);
+    if (!whole) copy_edge(args, corner, s);
+    t.base = whole ? args.x + at(p.in_view, corner) : s.edge;
+    t.offsets = whole ? s.offsets : s.edge_offsets;
+    if (rows == kRows)
+      plane_pixels<kRows, kPanels>(args, t, o, line, column, end);
+    else
+      plane_pixels<kHalf, kPanels>(args, t, o, line, column, end);
     o.x += t.count;
   }
 }
 
 MICA_INLINE void plane_lines(const ConvArgs& args, const PlaneScratch& s, int64_t begin, int64_t end) {
+  // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
+  const int64_t channels = args.problem.out_channels, panels = panel_count(channels);
+  const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
   for (int64_t line = begin; line < end; ++line) {
-    int64_t column = 0;
     if constexpr (kPlanePairs == 2)
-      for (; column + kPanel < args.problem.out_channels; column += 2 * kPanel)
-        plane_line<kPlanePairs>(args, s, line, column);
-    for (; column < args.problem.out_channels; column += kPanel) plane_line<1>(args, s, line, column);
+      if (paired > 0) plane_line<kPlanePairs>(args, s, line, 0, paired);
+    if (paired < channels) plane_line<1>(args, s, line, paired, channels);
   }
 }
 
