@@ -29,6 +29,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const float *first = block.segments[0], *last = first + block.segment_k - 1;
   alignas(64) static constexpr float kNoBias[P * kPanel] = {};
   const int64_t bias_step = at.bias ? P * kPanel : 0;
+  const float* const last_line = last_ahead(block, P);
   const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
   float* c = at.c;
   TileFetch fetch = {at.fetch, at.fetch_period};
@@ -46,7 +47,8 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
     for (; a.at[0] < last; a.advance()) {
       load_row(row, panel);
       fetch.step(at);
-      MICA_UNROLL for (int j = 0; j < P; ++j) prefetch(panel + j * panel_stride + kAhead * kPanel);
+      const float* ahead = panel + kAhead * kPanel < last_line ? panel + kAhead * kPanel : last_line;
+      MICA_UNROLL for (int j = 0; j < P; ++j) prefetch(ahead + j * panel_stride);
       panel += kPanel;
       MICA_UNROLL for (int i = 0; i < R; ++i) {
         const F32 value = set1(a.row(i)[0]);

@@ -97,6 +97,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   constexpr int V = P * kPanelVectors - (kHalf ? kPanelVectors / 2 : 0), kWhole = kLow ? V - 1 : V;
   constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
+  const float* const last_line = last_ahead(block, P);
   for (; count > 0; --count) {
     F32 sum[R][V];
     begin_sums<kPart>(sum, block, at);
@@ -106,7 +107,8 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     TileFetch fetch = {at.fetch, at.fetch_period};
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
     const int64_t depth = block.segment_count * block.segment_k;
-    int64_t ahead = kAheadFew * kPanel, until_jump = depth - kAheadFew;
+    int64_t ahead = depth > kAheadFew ? kAheadFew * kPanel : 0, until_jump = depth - kAheadFew;
+    const float* const last_next = last_line - P * panel_stride;
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
@@ -117,10 +119,11 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         if constexpr (kFetch) fetch.step(at);
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
         if constexpr (R <= 3) {
-          if (until_jump-- == 0) ahead += P * panel_stride - depth * kPanel;
+          if (until_jump-- == 0) ahead = b < last_next ? ahead + P * panel_stride - depth * kPanel : 0;
           MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + ahead);
         } else if constexpr (kLanes >= 8) {
-          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + kAhead * kPanel);
+          const float* line = b + kAhead * kPanel < last_line ? b + kAhead * kPanel : last_line;
+          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(line + p * panel_stride);
         }
         b += kPanel;
         MICA_UNROLL for (int i = 0; i < R; ++i) {
