@@ -139,6 +139,8 @@ MICA_INLINE float reduce_min(F32 a) {
 }
 
 MICA_INLINE F32 scale_by_power(F32 a, F32 n) { return _mm512_scalef_ps(a, n); }
+inline constexpr float kLeastPower = -105.0f;
+MICA_INLINE F32 scale_by_rounded(F32 a, F32 rounded) { return scale_by_power(a, sub(rounded, set1(kRounder))); }
 
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm512_i32gather_ps(index, p, 4); }
 

@@ -17,6 +17,10 @@ MICA_INLINE F32 scale_by_power(F32 a, F32 n) {
   const F32 second = as_f32(shift_left<23>(add(sub(whole, half), set1(int32_t{127}))));
   return mul(mul(a, first), second);
 }
+inline constexpr float kLeastPower = -88.0f;
+MICA_INLINE F32 scale_by_rounded(F32 a, F32 rounded) {
+  return mul(a, as_f32(add(shift_left<23>(as_i32(rounded)), set1(int32_t{127 << 23}))));
+}
 
 // Halves are combined until one lane is left, as reduce_add does; NaN propagates.
 MICA_INLINE float reduce_max(F32 a) {

@@ -38,6 +38,9 @@
 //                                              max and min propagate NaN
 //   scale_by_power(a, n)                       a * 2^n for a whole number n in [-250, 250], or NaN where a is; below
 //                                              the smallest normal number the result may be flushed or rounded twice
+//   scale_by_rounded(a, kRounder + n)          a * 2^n for a whole number n in [-126, 127] that is still added to
+//                                              kRounder, which is how rounding by addition leaves it: fewer instructions
+//   kLeastPower                                of e that is zero: scale_by_rounded makes it of n = kLeastPower / ln 2
 //   gather(p, index) load_strided(p, stride)   p[index], p[lane * stride], in elements;
 //   store_strided(p, stride, v)
 //   transpose(F32 (&rows)[kLanes])             in place, kLanes x kLanes
@@ -59,6 +62,11 @@
 #define MICA_INLINE inline __attribute__((always_inline))
 // In front of a loop over a register tile: without full unrolling the tile would live in memory.
 #define MICA_UNROLL _Pragma("GCC unroll 32")
+
+// 1.5 · 2^23: what is added to it is rounded to a whole number, which then stands in the lowest bits.
+namespace mica {
+inline constexpr float kRounder = 12582912.0f;
+}
 
 #ifdef MICA_ISA_HEADER
 #include MICA_ISA_HEADER

@@ -57,6 +57,7 @@ std::map<std::string, Scalar> references(bool fused) {
       {"fnma", [=](float a, float b, float c) { return muladd(-a, b, c); }},
       {"sqrt", [](float a, float, float) { return std::sqrt(a); }},
       {"scale_by_power", [](float a, float b, float) { return static_cast<float>(a * power_of_two(b)); }},
+      {"scale_by_rounded", [](float a, float b, float) { return static_cast<float>(a * power_of_two(b)); }},
       {"abs", [](float a, float, float) { return std::fabs(a); }},
       {"neg", [](float a, float, float) { return -a; }},
       {"min_fast", [](float a, float b, float) { return std::isnan(b) ? kNan : std::min(a, b); }},
@@ -124,9 +125,10 @@ bool same(float got, float want, bool bitwise) {
 // Where a conversion's value is unspecified there is nothing to compare.
 bool unspecified(const std::string& name, float a, float b) {
   if (name == "to_i32" || name == "to_i32_trunc") return !(std::fabs(a) < 2147483000.0f);
-  if (name == "scale_by_power") {
+  if (name == "scale_by_power" || name == "scale_by_rounded") {
     const double result = std::fabs(a * power_of_two(b));
-    return !(std::fabs(b) <= 250 || std::isnan(a)) || (result > 0 && result < 0x1p-126) ||
+    const float most = name == "scale_by_power" ? 250 : 126;
+    return !(std::fabs(b) <= most || std::isnan(a)) || (result > 0 && result < 0x1p-126) ||
            (a != 0 && std::fabs(a) < 0x1p-126f);
   }
   if (name == "min_nan" || name == "max_nan") return a == 0 && b == 0;

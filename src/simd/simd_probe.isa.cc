@@ -29,6 +29,7 @@ constexpr SimdProbe kProbes[] = {
     PROBE("fma_low", select(first_lanes(kLanes / 2), whole(fma_low(load_low(pa), load_low(pb), low(c))), fma(a, b, c))),
     PROBE("sqrt", sqrt(a)),
     PROBE("scale_by_power", scale_by_power(a, round_even(b))),
+    PROBE("scale_by_rounded", scale_by_rounded(a, add(b, set1(kRounder)))),
     PROBE("abs", abs(a)),
     PROBE("neg", neg(a)),
     PROBE("min_fast", min_fast(a, b)),

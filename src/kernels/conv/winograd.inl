@@ -268,9 +268,12 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
     rows.b = u + (point * all_panels + task.panel_begin) * depth * kPanel;
     for (int64_t panel = 0; panel < panels; panel += step) {
       rows.panel_begin = panel;
-      const bool last = panel + step >= panels;
+      const bool last = panel + step >= panels, turns = last && point + 1 == plane.all_points();
       rows.panel_end = last ? panels : panel + step;
-      const float* next = rows.b + (last ? all_panels : rows.panel_end) * rows.panel_stride;  // last: of the next point
+      // Behind the last panel is the next point, and behind that of the last point there may be no memory: the next
+      // block begins with the first one.
+      const float* next = turns ? u + task.panel_begin * rows.panel_stride
+                                : rows.b + (last ? all_panels : rows.panel_end) * rows.panel_stride;
       int64_t row_tile = 0;
       for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
         rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);

@@ -1,40 +1,48 @@
 // Activations of whole tiles on vectors. Included by gemm.isa.cc.
 #pragma once
 #include "kernels/gemm/epilogue.h"
-#include "simd/simd.h"
+#include "simd/pair.h"
 #include "types/pointwise_parts.h"
 
 namespace mica::MICA_ISA {
 
-// exp(x), or exp(-x), for exponents in [-88, 87]; NaN passes. x = n·ln2 + r with |r| <= ln2/2; ln2 is split so that
-// n·hi is exact. Adding 1.5 · 2^23 rounds to an integer. The polynomial 1 + r + r²·P(r) is a minimax fit with a
-// relative error of 3e-9; exp(-x) is had from -r.
-template <bool kNegative = false>
-MICA_INLINE F32 exp_in_range(F32 x) {
+// Functions of one vector or, side by side, of two: V is F32 or Pair.
+
+// exp(x), or exp(-x), for exponents in [-87, 87]; NaN passes. x = n·ln2 + r with |r| <= ln2/2; ln2 is split so that
+// n·hi is exact. The polynomial 1 + r + r²·P(r) is a minimax fit with a relative error of 3e-9; exp(-x) is had from -r.
+template <bool kNegative = false, class V>
+MICA_INLINE V exp_in_range(V x) {
   constexpr float kSign = kNegative ? -1.0f : 1.0f;
-  const F32 whole = set1(12582912.0f), n = sub(fma(x, set1(kSign * 1.44269504f), whole), whole);
-  const F32 high = kNegative ? fma(n, set1(0.693359375f), x) : fnma(n, set1(0.693359375f), x);
-  const F32 r = kNegative ? fma(n, set1(-2.12194440e-4f), high) : fnma(n, set1(-2.12194440e-4f), high);
-  F32 p = set1(0.00138145406f);
-  p = fma(p, r, set1(kSign * 0.00836874545f));
+  const F32 rounder = set1(kRounder);
+  const V rounded = fma(x, set1(kSign * 1.44269504f), rounder), n = sub(rounded, rounder);
+  const V high = kNegative ? fma(n, set1(0.693359375f), x) : fnma(n, set1(0.693359375f), x);
+  const V r = kNegative ? fma(n, set1(-2.12194440e-4f), high) : fnma(n, set1(-2.12194440e-4f), high);
+  V p = fma(set1(0.00138145406f), r, set1(kSign * 0.00836874545f));
   p = fma(p, r, set1(0.041668389f));
   p = fma(p, r, set1(kSign * 0.166665211f));
   p = fma(p, r, set1(0.49999994f));
   p = fma(p, r, set1(kSign));
   p = fma(p, r, set1(1.0f));
-  return scale_by_power(p, n);
+  return scale_by_rounded(p, rounded);
 }
 // The same, saturated beyond.
-MICA_INLINE F32 exp_vector(F32 x) { return exp_in_range(min_fast(set1(87.0f), max_fast(set1(-87.0f), x))); }
+template <class V>
+MICA_INLINE V exp_vector(V x) {
+  return exp_in_range(min_fast(set1(87.0f), max_fast(set1(-87.0f), x)));
+}
 
-MICA_INLINE F32 sigmoid_vector(F32 x) { return div(set1(1.0f), add(set1(1.0f), exp_vector(neg(x)))); }
+template <class V>
+MICA_INLINE V sigmoid_vector(V x) {
+  return div(set1(1.0f), add(set1(1.0f), exp_vector(neg(x))));
+}
 
 // x·sigmoid(a·x). Where the sigmoid is below 2e-38, x stands still: the result is 0 within 1e-36 (for |a| near 1).
-MICA_INLINE F32 silu_vector(F32 x, float a) {
+template <class V>
+MICA_INLINE V silu_vector(V x, float a) {
   const float inf = __builtin_inff(), end = -87.0f / a;
   x = a < 0 ? min_fast(set1(end), x) : max_fast(set1(a > 0 ? end : -inf), x);
-  const F32 z = a == 1.0f ? x : mul(set1(a), x);  // at least -87
-  const F32 e = exp_in_range<true>(min_fast(set1(87.0f), z));
+  const V z = a == 1.0f ? x : mul(set1(a), x);  // at least -87
+  const V e = exp_in_range<true>(min_fast(set1(87.0f), z));
   return div(x, add(set1(1.0f), e));
 }
 
@@ -58,10 +66,11 @@ MICA_INLINE F32 tanh_vector(F32 x) {
 // max(x, 0) - |x|·q with q = erfc(|x|/√2)/2 = 2^e: no division, which takes longer than all the rest. e is a minimax
 // fit of degree 8 by which q and |x|·q are off by 5e-8 at most; beyond 6 it only falls, to -113 at 12. 2^(e - n), n the
 // nearest integer, is a fit of degree 5 with a relative error of 7.5e-8.
-MICA_INLINE F32 gelu_vector(F32 x) {
-  const F32 z = min_fast(set1(12.0f), abs(x)), whole = set1(12582912.0f);
-  F32 e = set1(-6.32915145e-7f);
-  e = fma(e, z, set1(1.37290872e-5f));
+template <class V>
+MICA_INLINE V gelu_vector(V x) {
+  const F32 rounder = set1(kRounder);
+  const V z = min_fast(set1(12.0f), abs(x));
+  V e = fma(set1(-6.32915145e-7f), z, set1(1.37290872e-5f));
   e = fma(e, z, set1(-6.85348859e-5f));
   e = fma(e, z, set1(-0.000408629101f));
   e = fma(e, z, set1(0.00739847822f));
@@ -69,14 +78,13 @@ MICA_INLINE F32 gelu_vector(F32 x) {
   e = fma(e, z, set1(-0.459143072f));
   e = fma(e, z, set1(-1.15111244f));
   e = fma(e, z, set1(-0.999999881f));
-  const F32 n = sub(add(e, whole), whole), r = sub(e, n);
-  F32 q = set1(0.00132764794f);
-  q = fma(q, r, set1(0.00967554096f));
+  const V rounded = add(e, rounder), r = sub(e, sub(rounded, rounder));
+  V q = fma(set1(0.00132764794f), r, set1(0.00967554096f));
   q = fma(q, r, set1(0.0555071309f));
   q = fma(q, r, set1(0.240221202f));
   q = fma(q, r, set1(0.693146944f));
   q = fma(q, r, set1(1.00000012f));
-  return fnma(z, scale_by_power(q, n), max_fast(zero(), x));
+  return fnma(z, scale_by_rounded(q, rounded), max_fast(zero(), x));
 }
 
 // The constant operand comes first in min and max: where the second is NaN, the result is.
@@ -93,6 +101,14 @@ MICA_INLINE F32 activate(F32 x, float a, float b) {
   if constexpr (kKind == Activation::kTanh) return tanh_vector(x);
   if constexpr (kKind == Activation::kGelu) return gelu_vector(x);
   return x;
+}
+
+template <Activation kKind>
+MICA_INLINE Pair activate(Pair x, float a, float b) {
+  if constexpr (kKind == Activation::kSigmoid) return sigmoid_vector(x);
+  if constexpr (kKind == Activation::kSilu) return silu_vector(x, a);
+  if constexpr (kKind == Activation::kGelu) return gelu_vector(x);
+  return {activate<kKind>(x.first, a, b), activate<kKind>(x.second, a, b)};
 }
 
 // One rectangle of results on its way to C.
@@ -124,12 +140,8 @@ template <Activation kKind>
 void activate_rows(const TileOut& given) {
   const TileOut t = as_one_row(given);
   if (!t.residual && t.columns == 2 * kLanes) {  // one loop, for which constants stay in registers
-    for (int64_t i = 0; i < t.rows; ++i) {
-      const float* in = t.in + i * t.in_stride;
-      const F32 left = activate<kKind>(load(in), t.a, t.b), right = activate<kKind>(load(in + kLanes), t.a, t.b);
-      store(t.out + i * t.out_stride, left);
-      store(t.out + i * t.out_stride + kLanes, right);
-    }
+    for (int64_t i = 0; i < t.rows; ++i)
+      store(t.out + i * t.out_stride, activate<kKind>(load_pair(t.in + i * t.in_stride), t.a, t.b));
     return;
   }
   for (int64_t i = 0; i < t.rows; ++i) {
@@ -138,7 +150,8 @@ void activate_rows(const TileOut& given) {
     float* out = t.out + i * t.out_stride;
     int64_t j = 0;
     if (!other)
-      for (; j + kLanes <= t.columns; j += kLanes) store(out + j, activate<kKind>(load(in + j), t.a, t.b));
+      for (; j + 2 * kLanes <= t.columns; j += 2 * kLanes)
+        store(out + j, activate<kKind>(load_pair(in + j), t.a, t.b));
     for (; j < t.columns; j += kLanes) {
       const int left = t.columns - j < kLanes ? static_cast<int>(t.columns - j) : kLanes;
       const bool full = left == kLanes;

@@ -6,7 +6,7 @@
 // minimax fits (Lawson's iteration on Chebyshev nodes) of the function stated, with the largest relative error of the
 // fit beside them.
 #pragma once
-#include "simd/simd.h"
+#include "simd/pair.h"
 
 namespace mica::MICA_ISA {
 
@@ -26,6 +26,19 @@ MICA_INLINE F32 exp_within(F32 x) {
   const F32 r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
   constexpr float kFit[] = {1.0f, 1.0f, 0.49999994f, 0.166665211f, 0.041668389f, 0.00836874545f, 0.00138145406f};
   return scale_by_power(polynomial(r, kFit), n);
+}
+
+// e^x for x <= 0 or NaN, 1 ulp, of one vector or a Pair: the same steps, but what is below e^-87 may be zero, and from
+// kLeastPower on it is.
+template <class V>
+MICA_INLINE V exp_below(V x) {
+  const F32 rounder = set1(kRounder);
+  x = max_fast(set1(kLeastPower), x);
+  const V rounded = fma(x, set1(1.44269504f), rounder), n = sub(rounded, rounder);
+  const V r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
+  V p = fma(set1(0.00138145406f), r, set1(0.00836874545f));
+  for (const float c : {0.041668389f, 0.166665211f, 0.49999994f, 1.0f, 1.0f}) p = fma(p, r, set1(c));
+  return scale_by_rounded(p, rounded);
 }
 
 // e^x, 1 ulp. The constant comes first: where the second operand is NaN, the result is.

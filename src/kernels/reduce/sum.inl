@@ -197,15 +197,21 @@ MICA_INLINE void add_elements(Sums& sums, int64_t k, int64_t end, F f) {
 MICA_INLINE Sums block_powers(const float* x, int64_t n, F32 top, float* out) {
   Sums sums = neutral_sums<ReduceFunction::kSum>();
   const auto power = [&](F32 sum, int64_t at, int width) __attribute__((always_inline)) {
-    F32 e = exp_within(max_fast(set1(-105.0f), sub(load_some(x + at, width), top)));
+    F32 e = exp_below(sub(load_some(x + at, width), top));
     if (out) store_some(out + at, e, width);
     if (width < kLanes) e = select(first_lanes(width), e, zero());
     return add(sum, e);
   };
   int64_t k = 0;
-  for (; k + kSumLanes <= n; k += kSumLanes)
-    MICA_UNROLL for (int p = 0; p < kSumParts; ++p) sums.part[p] = power(sums.part[p], k + p * kLanes, kLanes);
-  if (k < n) add_elements(sums, k, n, power);
+  if constexpr (kSumParts % 2 == 0)
+    for (; k + kSumLanes <= n; k += kSumLanes)
+      MICA_UNROLL for (int p = 0; p < kSumParts; p += 2) {
+        const Pair e = exp_below(sub(load_pair(x + k + p * kLanes), top));
+        if (out) store(out + k + p * kLanes, e);
+        sums.part[p] = add(sums.part[p], e.first);
+        sums.part[p + 1] = add(sums.part[p + 1], e.second);
+      }
+  for (; k < n; k += kSumLanes) add_elements(sums, k, n, power);
   return sums;
 }
 
