@@ -72,6 +72,17 @@ bool supports(Isa isa) {
   }
 }
 
+bool has_half_units([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__) || defined(__i386__)
+  constexpr uint32_t kWidths = 0x8000001a, k256 = 1u << 2, k512 = 1u << 3;  // AMD; others have no such leaf
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (!__get_cpuid(kWidths, &eax, &ebx, &ecx, &edx) || eax == 0) return false;
+  if (isa == Isa::kAvx2) return (eax & k256) == 0;
+  if (isa == Isa::kAvx512) return (eax & k512) == 0;
+#endif
+  return false;
+}
+
 Result<Isa> choose_isa(std::string_view forced) {
   for (Isa isa : kPreference) {
     if (forced.empty() && supports(isa)) return isa;

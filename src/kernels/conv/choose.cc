@@ -98,7 +98,7 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.n_group = least(panels, most(room / panel_bytes / 2 * 2, 2));
   const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
   const double gathered = static_cast<double>(out_pixels(p)) * static_cast<double>(depth) * sizeof(float);
-  const Split split = split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / kStreamBytes);
+  const Split split = split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / stream_bytes(limits));
   c.tile_block = even_block(c.tiles, split.m_tasks, limits.threads);
   c.n_block = panels_of_task(panels, split.n_tasks, limits.threads);
   c.n_group = least(c.n_group, c.n_block);
@@ -186,14 +186,15 @@ void choose_spread(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   c.scratch_floats = up(p.kernel[1] * 2, 16) * 16 + pixels * width + kPanel;
 }
 
-void choose_winograd(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+void choose_winograd(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
   const WinogradPlane plane = winograd_plane(p, c.algorithm);
   c.tiles = p.images * plane.all_tiles();
   const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
   const int64_t row = winograd_row(plane, p.in_channels / p.groups);
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
   const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
-  c.tile_block = winograd_block(plane, {c.tiles, row + columns, wanted, limits.l2_bytes}, c.tile_rows);
+  const int64_t depth = plane.slices * (p.in_channels / p.groups);
+  c.tile_block = winograd_block(plane, {c.tiles, row, depth, columns, wanted}, isa, limits);
   const int64_t m_tasks = up(c.tiles, c.tile_block), panels = columns / kPanel;
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
   const int64_t n_tasks = least(least(up(panels, 2), up(wanted, m_tasks)), 2 * limits.threads);
@@ -266,7 +267,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   } else if (c.algorithm == ConvAlgorithm::kSpread) {
     choose_spread(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
-    choose_winograd(p, limits, c);
+    choose_winograd(p, isa, limits, c);
   } else if (has_pixels(p)) {
     choose_pixels(p, limits, c);
   } else if (reads_planes(p)) {

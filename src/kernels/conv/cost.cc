@@ -79,7 +79,7 @@ double depthwise_cycles(const ConvProblem& p, Isa isa) {
 }
 
 // Sums of whole vectors, then exchanges and a store for each output, and the input's copies, some rows of them twice.
-double grouped_cycles(const ConvProblem& p, Isa isa) {
+double grouped_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const CostLanes l = cost_lanes(isa);
   const int64_t width = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   const double vectors = static_cast<double>(panel_count(p.out_channels) * kPanel) / l.lanes;
@@ -89,7 +89,7 @@ double grouped_cycles(const ConvProblem& p, Isa isa) {
   const auto versions = static_cast<double>(grouped_versions(width));
   const double weights = static_cast<double>(grouped_size({p.out_channels, width, taps})) * 4;
   return vectors * (static_cast<double>(outputs) * (fmas * 1.1 + 8) + inputs * (1 + versions) * kBandCycles) +
-         weights / kStreamBytes;
+         weights / stream_bytes(limits);
 }
 
 // Products of the input pixels of each line by the taps of a kernel row, then their sums.
@@ -115,8 +115,8 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const double vectors = static_cast<double>(plane.slices * up(channels, lanes)) * (kInputCycles + spilled) +
                          static_cast<double>(up(columns, lanes)) * (kOutputCycles + spilled);
   const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
-  const int64_t width = winograd_row(plane, channels) + panel_count(columns) * kPanel;
-  const int64_t block = winograd_block(plane, {tiles, width, 1, limits.l2_bytes}, cost_lanes(isa).rows);
+  const int64_t row = winograd_row(plane, channels);
+  const int64_t block = winograd_block(plane, {tiles, row, depth, panel_count(columns) * kPanel, 1}, isa, limits);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
   const double product = points * blocks * product_cycles(isa, block, panel_count(columns), depth);
   const double weights = points * blocks * static_cast<double>(panels_size(depth, columns)) * 4;
@@ -168,7 +168,7 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     else if (one.algorithm == ConvAlgorithm::kDepthwise)
       one.cycles = depthwise_cycles(p, isa);
     else if (one.algorithm == ConvAlgorithm::kGrouped)
-      one.cycles = grouped_cycles(p, isa);
+      one.cycles = grouped_cycles(p, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kSpread)
       one.cycles = spread_cycles(p, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kPointwise)

@@ -9,6 +9,11 @@
 namespace mica {
 namespace {
 
+constexpr int64_t kFloatBytes = 4;
+// A cycle: what a block of tiles that is too large for the second-level cache gets from the next one. Its cost must be
+// less than this share of the smaller blocks'.
+constexpr double kNextCacheBytes = 20, kWorthLarger = 0.95;
+
 constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
 
@@ -115,18 +120,32 @@ WinogradPlane winograd_plane(const ConvProblem& p, ConvAlgorithm algorithm) {
   return plane;
 }
 
-int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int tile_rows) {
-  const int64_t tile_bytes = plane.all_points() * work.columns * static_cast<int64_t>(sizeof(float));
-  int64_t fit = work.l2_bytes * 2 / 5 / tile_bytes / tile_rows * tile_rows;
+int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa isa, const GemmLimits& limits) {
+  const int64_t tile_rows = cost_lanes(isa).rows, points = plane.all_points();
+  const int64_t tile_bytes = points * (work.row + work.columns) * kFloatBytes, room = limits.l2_bytes * 2 / 5;
+  int64_t fit = room / tile_bytes / tile_rows * tile_rows;
   if (fit < tile_rows) fit = tile_rows;
   // The nearest number of equal blocks: half a block more in cache costs less than a block with few rows.
   int64_t blocks = (work.tiles + fit / 2) / fit;
+  if (blocks < 1) blocks = 1;
+  const int64_t weight_bytes = points * panels_size(work.depth, work.columns) * kFloatBytes;
+  if (weight_bytes * 2 > limits.l2_bytes) {
+    const auto cost = [&](int64_t count) {
+      const int64_t block = up(work.tiles, count);
+      const double product =
+          static_cast<double>(points * count) * product_cycles(isa, block, work.columns / kPanel, work.depth);
+      const double beyond = block > fit ? 2 * static_cast<double>(work.tiles * tile_bytes) / kNextCacheBytes : 0;
+      return overlapped(product, static_cast<double>(weight_bytes * count), limits) + beyond;
+    };
+    int64_t best = blocks;
+    for (int64_t count = blocks - 1; count >= 1; --count)
+      if (cost(count) < cost(best)) best = count;
+    if (cost(best) < kWorthLarger * cost(blocks)) return up(work.tiles, best);
+  }
   // Every block passes all weights once: one with few rows waits for them.
   const int64_t most = (work.tiles + tile_rows / 2) / tile_rows;
   const int64_t wanted = work.tasks < most ? work.tasks : most;
-  if (blocks < wanted) blocks = wanted;
-  if (blocks < 1) blocks = 1;
-  return up(work.tiles, blocks);
+  return up(work.tiles, blocks < wanted ? wanted : blocks);
 }
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {

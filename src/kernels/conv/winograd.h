@@ -64,13 +64,14 @@ inline int64_t winograd_row(const WinogradPlane& plane, int64_t channels) {
 }
 
 // How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level
-// cache, while the weights pass through the rest.
+// cache, while the weights pass through the rest. Fewer and larger blocks where weights that do not stay near would take
+// longer to pass than those from the next cache.
 struct WinogradWork {
-  int64_t tiles, columns;  // of all images; floats of a tile's transformed input and products at a point
-  int64_t tasks;           // at least, where the tiles are enough for it
-  int64_t l2_bytes;
+  int64_t tiles;                // of all images
+  int64_t row, depth, columns;  // floats of a tile's transformed input at a point, those that count, and its products
+  int64_t tasks;                // at least, where the tiles are enough for it
 };
-int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, int tile_rows);
+int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa isa, const GemmLimits& limits);
 
 // Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16], c through slices and
 // channels. Computed in doubles,

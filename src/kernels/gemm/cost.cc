@@ -39,7 +39,7 @@ double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k) {
 
 double overlapped(double cycles, double weight_bytes, const GemmLimits& limits) {
   if (weight_bytes * 2 <= static_cast<double>(limits.l2_bytes)) return cycles;
-  const double stream = weight_bytes / kStreamBytes;
+  const double stream = weight_bytes / stream_bytes(limits);
   return cycles > stream ? cycles + stream / 4 : stream + cycles / 4;
 }
 

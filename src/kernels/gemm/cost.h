@@ -10,7 +10,9 @@
 
 namespace mica {
 
-inline constexpr double kStreamBytes = 10;  // a cycle, from beyond the second-level cache
+// Bytes a cycle from beyond the second-level cache. Cycles are those of units as wide as vectors: with half units all
+// arithmetic takes two, and memory has moved more meanwhile (13 on Zen 1, 15 to 18 on Zen 4).
+inline double stream_bytes(const GemmLimits& limits) { return limits.half_units ? 15 : 10; }
 
 struct CostLanes {
   double lanes, fmas;  // vectors of multiply-adds a cycle
