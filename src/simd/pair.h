@@ -23,11 +23,10 @@ MICA_INLINE F32 second_of(F32 a) { return a; }
 MICA_INLINE F32 second_of(const Pair& a) { return a.second; }
 
 // An operation of simd.h on pairs; an operand that is one vector stands for both.
-#define MICA_PAIRED(name)                                                            \
-  template <class... V>                                                              \
-    requires WithPair<V...>                                                          \
-  MICA_INLINE Pair name(const V&... v) {                                             \
-    return {MICA_ISA::name(first_of(v)...), MICA_ISA::name(second_of(v)...)};        \
+#define MICA_PAIRED(name)                                                     \
+  template <class... V>                                                       \
+  requires WithPair<V...> MICA_INLINE Pair name(const V&... v) {              \
+    return {MICA_ISA::name(first_of(v)...), MICA_ISA::name(second_of(v)...)}; \
   }
 MICA_PAIRED(abs)
 MICA_PAIRED(neg)

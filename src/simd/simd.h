@@ -39,7 +39,8 @@
 //   scale_by_power(a, n)                       a * 2^n for a whole number n in [-250, 250], or NaN where a is; below
 //                                              the smallest normal number the result may be flushed or rounded twice
 //   scale_by_rounded(a, kRounder + n)          a * 2^n for a whole number n in [-126, 127] that is still added to
-//                                              kRounder, which is how rounding by addition leaves it: fewer instructions
+//                                              kRounder, which is how rounding by addition leaves it: fewer
+//                                              instructions
 //   kLeastPower                                of e that is zero: scale_by_rounded makes it of n = kLeastPower / ln 2
 //   gather(p, index) load_strided(p, stride)   p[index], p[lane * stride], in elements;
 //   store_strided(p, stride, v)

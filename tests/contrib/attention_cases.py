@@ -84,7 +84,7 @@ def quantized_attention(c):
     shape = (columns,) if per_column else ()
     inputs = [
         c.input("x", c.ints(0, 256, batch, length, width, dtype=np.uint8)),
-        c.constant("w", c.ints(*((0, 256) if of_w == np.uint8 else (-128, 128)), width, columns, dtype=of_w)),
+        c.constant("w", c.byte_weights(width, columns, dtype=of_w)),
         c.constant("b", c.floats(columns)),
         c.constant("xs", np.float32(0.01)),
         c.constant("ws", np.asarray(c.floats(*shape, low=0.005, high=0.02), np.float32)),

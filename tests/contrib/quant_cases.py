@@ -143,9 +143,7 @@ def gemm(c):
     c.steps, a, b, of_a, of_b = 1, c.pick(0, 1), c.pick(0, 1), c.pick(np.uint8, np.int8), c.pick(np.uint8, np.int8)
     if of_a == np.int8:
         of_b = np.int8
-    weights = c.constant(
-        "b", c.ints(*((0, 256) if of_b == np.uint8 else (-128, 128)), *((4, 6) if b else (6, 4)), dtype=of_b)
-    )
+    weights = c.constant("b", c.byte_weights(*((4, 6) if b else (6, 4)), dtype=of_b))
     if c.pick(0, 1):
         quant = [
             c.constant("b_scale", c.floats(4, low=0.01, high=0.05)),
@@ -174,7 +172,7 @@ def weight_scales(c, columns, dtype):
 @generator("DynamicQuantizeMatMul", 8)
 def dynamic_matmul(c):
     dtype = c.pick(np.uint8, np.int8)
-    weights = c.constant("b", c.ints(*((0, 256) if dtype == np.uint8 else (-128, 128)), 6, 4, dtype=dtype))
+    weights = c.constant("b", c.byte_weights(6, 4, dtype=dtype))
     scale, zero = weight_scales(c, 4, dtype)
     inputs = [
         c.input("a", c.floats(*c.pick((5, 6), (2, 3, 6)))),
@@ -195,7 +193,7 @@ def integer_to_float(c):
     of_a, of_b = c.pick(np.uint8, np.int8), c.pick(np.uint8, np.int8)
     of_b = np.int8 if of_a == np.int8 else of_b
     a = c.input("a", c.ints(*((0, 256) if of_a == np.uint8 else (-128, 128)), *c.pick((5, 6), (2, 3, 6)), dtype=of_a))
-    b = c.constant("b", c.ints(*((0, 256) if of_b == np.uint8 else (-128, 128)), 6, 4, dtype=of_b))
+    b = c.constant("b", c.byte_weights(6, 4, dtype=of_b))
     b_scale, b_zero = weight_scales(c, 4, of_b)
     a_scale, a_zero = scale_and_zero(c, "a", of_a)
     inputs = [a, b, a_scale, b_scale, c.pick("", a_zero), b_zero, c.pick("", c.constant("bias", c.floats(4)))]

@@ -10,8 +10,8 @@ namespace mica {
 // Whether kernels of this set exist in this build and the processor and the operating system can run them.
 bool supports(Isa isa);
 
-// Whether the processor has units of half a vector's width for the set, so that each operation is two for it. Only where
-// it says so.
+// Whether the processor has units of half a vector's width for the set, so that each operation is two for it. Only
+// where it says so.
 bool has_half_units(Isa isa);
 
 // The set named `forced` (as name_of spells it); the best supported one when it is empty. kUsage when the name is

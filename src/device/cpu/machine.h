@@ -9,7 +9,7 @@ struct Machine {
   Isa isa = Isa::kPortable;
   bool half_units = false;  // of vectors of the set: each operation is two for the processor
   int threads = 1;          // that a session's work is split over
-  size_t l1d = 32 << 10;  // bytes per core
+  size_t l1d = 32 << 10;    // bytes per core
   size_t l2 = 1 << 20;
   size_t l3 = 8 << 20;  // shared
   Text<64> model;       // the processor's name

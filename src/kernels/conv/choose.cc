@@ -98,7 +98,8 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.n_group = least(panels, most(room / panel_bytes / 2 * 2, 2));
   const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
   const double gathered = static_cast<double>(out_pixels(p)) * static_cast<double>(depth) * sizeof(float);
-  const Split split = split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / stream_bytes(limits));
+  const Split split =
+      split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / stream_bytes(limits));
   c.tile_block = even_block(c.tiles, split.m_tasks, limits.threads);
   c.n_block = panels_of_task(panels, split.n_tasks, limits.threads);
   c.n_group = least(c.n_group, c.n_block);

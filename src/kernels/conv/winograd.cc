@@ -13,6 +13,7 @@ constexpr int64_t kFloatBytes = 4;
 // A cycle: what a block of tiles that is too large for the second-level cache gets from the next one. Its cost must be
 // less than this share of the smaller blocks'.
 constexpr double kNextCacheBytes = 20, kWorthLarger = 0.95;
+constexpr int64_t kFarWeights = 4;  // second-level caches: so many that the next cache hardly keeps them
 
 constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
@@ -129,7 +130,7 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   int64_t blocks = (work.tiles + fit / 2) / fit;
   if (blocks < 1) blocks = 1;
   const int64_t weight_bytes = points * panels_size(work.depth, work.columns) * kFloatBytes;
-  if (weight_bytes * 2 > limits.l2_bytes) {
+  if (weight_bytes > kFarWeights * limits.l2_bytes) {
     const auto cost = [&](int64_t count) {
       const int64_t block = up(work.tiles, count);
       const double product =

@@ -64,8 +64,8 @@ inline int64_t winograd_row(const WinogradPlane& plane, int64_t channels) {
 }
 
 // How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level
-// cache, while the weights pass through the rest. Fewer and larger blocks where weights that do not stay near would take
-// longer to pass than those from the next cache.
+// cache, while the weights pass through the rest. Fewer and larger blocks where weights far larger than that cache
+// would take longer to pass so often than tiles from the next cache.
 struct WinogradWork {
   int64_t tiles;                // of all images
   int64_t row, depth, columns;  // floats of a tile's transformed input at a point, those that count, and its products

@@ -161,6 +161,26 @@ void expect_place(const void* context, float* rows, int64_t stride, int64_t firs
   }
 }
 
+TEST(WinogradBlocks, WeightsThatDoNotStayNearPassSeldom) {
+  const auto blocks = [](int64_t size, int64_t channels, int64_t l2_bytes, int threads) {
+    ConvProblem p{.in_channels = channels, .out_channels = channels, .in = {1, size, size}, .kernel = {1, 3, 3}};
+    p.pad[1] = p.pad[2] = 1;
+    p.out[1] = p.out[2] = size;
+    p.in_view = dense_view(p.in, channels);
+    p.out_view = dense_view(p.out, channels);
+    const ConvChoice choice =
+        choose_conv(p, ConvAlgorithm::kWinograd6, Isa::kAvx2, {.l2_bytes = l2_bytes, .threads = threads});
+    EXPECT_GE(choice.tasks, threads);
+    return (choice.tiles + choice.tile_block - 1) / choice.tile_block;
+  };
+  // 9.4 MB of weights for 16 tiles, of which six fill the cache: all at once, channels are split between threads.
+  EXPECT_EQ(blocks(14, 256, 512 << 10, 1), 1);
+  EXPECT_EQ(blocks(14, 256, 512 << 10, 2), 1);
+  // 150 KB for 196 tiles: blocks that stay in the cache, at least one for each task of two threads.
+  EXPECT_GE(blocks(56, 32, 512 << 10, 1), 3);
+  EXPECT_GE(blocks(56, 32, 512 << 10, 2), 8);
+}
+
 TEST(WinogradVolumes, Right) {
   int cases = 0;
   for (const Isa isa : every_isa())

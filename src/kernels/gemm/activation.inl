@@ -150,8 +150,7 @@ void activate_rows(const TileOut& given) {
     float* out = t.out + i * t.out_stride;
     int64_t j = 0;
     if (!other)
-      for (; j + 2 * kLanes <= t.columns; j += 2 * kLanes)
-        store(out + j, activate<kKind>(load_pair(in + j), t.a, t.b));
+      for (; j + 2 * kLanes <= t.columns; j += 2 * kLanes) store(out + j, activate<kKind>(load_pair(in + j), t.a, t.b));
     for (; j < t.columns; j += kLanes) {
       const int left = t.columns - j < kLanes ? static_cast<int>(t.columns - j) : kLanes;
       const bool full = left == kLanes;

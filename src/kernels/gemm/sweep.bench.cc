@@ -30,7 +30,9 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 struct Sweep {
   Sweep(const mica::Machine& machine, bool is_cold)
-      : isa(machine.isa), limits{.l2_bytes = static_cast<int64_t>(machine.l2)}, cold(is_cold),
+      : isa(machine.isa),
+        limits{.l2_bytes = static_cast<int64_t>(machine.l2)},
+        cold(is_cold),
         kernels(mica::gemm_kernels(machine.isa)) {}
 
   double peak() const {

@@ -88,9 +88,9 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
 }
 
 // `count` tiles side by side; `at` goes on to what lies beside them. Main tiles of more than a few rows also fetch what
-// `at` tells. kHalf: no more than the lower half of the last panel lies before the last column. The upper half's vectors
-// are left out; where a panel is one vector, processors whose units are half as wide make its lower half in half of the
-// time.
+// `at` tells. kHalf: no more than the lower half of the last panel lies before the last column. The upper half's
+// vectors are left out; where a panel is one vector, processors whose units are half as wide make its lower half in
+// half of the time.
 template <int R, int P, bool kHalf = false>
 __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
   constexpr bool kLow = kHalf && kPanelVectors == 1;
@@ -108,7 +108,6 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
     const int64_t depth = block.segment_count * block.segment_k;
     int64_t ahead = depth > kAheadFew ? kAheadFew * kPanel : 0, until_jump = depth - kAheadFew;
-    const float* const last_next = last_line - P * panel_stride;
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
@@ -119,7 +118,8 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         if constexpr (kFetch) fetch.step(at);
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
         if constexpr (R <= 3) {
-          if (until_jump-- == 0) ahead = b < last_next ? ahead + P * panel_stride - depth * kPanel : 0;
+          if (until_jump-- == 0)
+            ahead = last_line - b > P * panel_stride ? ahead + P * panel_stride - depth * kPanel : 0;
           MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + ahead);
         } else if constexpr (kLanes >= 8) {
           const float* line = b + kAhead * kPanel < last_line ? b + kAhead * kPanel : last_line;

@@ -31,12 +31,12 @@ struct TilePlace {
   bool fetch_near = false;
 };
 
-// Where a tile's last panel ends that it may look ahead to, as if it were the last of its tile. Pages behind it may be
-// gone (what Winograd's layers have replaced is given back), and asking for a line of such a page takes hundreds of
-// cycles each time: the processor looks for it, and keeps nothing of what it did not find.
+// The last line of a block's panels: of the first of the last tile's. Tiles look no further ahead, since pages behind
+// it may be gone (what Winograd's layers have replaced is given back), and asking for a line of such a page takes
+// hundreds of cycles each time: the processor looks for it, and keeps nothing of what it did not find.
 MICA_INLINE const float* last_ahead(const RowBlock& block, int panels) {
   const int64_t depth = block.segment_count * block.segment_k;
-  return block.b + (block.panel_end - panels) * block.panel_stride + (depth - 1) * kPanel;
+  return depth > 0 ? block.b + (block.panel_end - panels) * block.panel_stride + (depth - 1) * kPanel : block.b;
 }
 
 // What a tile fetches between its multiply-adds.
