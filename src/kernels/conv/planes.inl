@@ -135,19 +135,18 @@ __attribute__((noinline)) void copy_edge(const ConvArgs& args, const Pixel& corn
     }
 }
 
-// `count` pixels from `o` on, in tiles of kRows rows by kPanels panels of the channels from `column` to `end`.
-template <int kRows, int kPanels>
-MICA_INLINE void plane_pixels(const ConvArgs& args, PlaneTile& t, const Pixel& o, int64_t line, int64_t column,
-                              int64_t end) {
+// The pixels from `o` on of one tile, and `width` after `width` of the channels from `column` to `end`.
+__attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, PlaneTileFn fn, int64_t width,
+                                            const Pixel& o, int64_t line, int64_t column, int64_t end) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   float* out = args.y + at(p.out_view, o);
-  for (; column < end; column += kPanels * kPanel) {
+  for (; column < end; column += width) {
     t.w = args.w + column * t.depth;
     t.bias = e.bias ? e.bias + column : nullptr;
-    t.columns = end - column < kPanels * kPanel ? end - column : kPanels * kPanel;
+    t.columns = end - column < width ? end - column : width;
     t.out = out + column;
-    plane_tile_fn<kRows, kPanels>(t.step)(t);
+    fn(t);
     if (!LaneFinish::suffices(e)) {
       const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
       kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
@@ -183,10 +182,8 @@ MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t
     if (!whole) copy_edge(args, corner, s);
     t.base = whole ? args.x + at(p.in_view, corner) : s.edge;
     t.offsets = whole ? s.offsets : s.edge_offsets;
-    if (rows == kRows)
-      plane_pixels<kRows, kPanels>(args, t, o, line, column, end);
-    else
-      plane_pixels<kHalf, kPanels>(args, t, o, line, column, end);
+    const PlaneTileFn fn = (rows == kRows ? plane_tile_fn<kRows, kPanels> : plane_tile_fn<kHalf, kPanels>)(t.step);
+    plane_pixels(args, t, fn, kPanels * kPanel, o, line, column, end);
     o.x += t.count;
   }
 }

@@ -29,7 +29,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const float *first = block.segments[0], *last = first + block.segment_k - 1;
   alignas(64) static constexpr float kNoBias[P * kPanel] = {};
   const int64_t bias_step = at.bias ? P * kPanel : 0;
-  const float* const last_line = last_ahead(block, P);
+  const float* const last_line = at.end - P * panel_stride;
   const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
   float* c = at.c;
   TileFetch fetch = {at.fetch, at.fetch_period};

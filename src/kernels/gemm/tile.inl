@@ -97,7 +97,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   constexpr int V = P * kPanelVectors - (kHalf ? kPanelVectors / 2 : 0), kWhole = kLow ? V - 1 : V;
   constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
-  const float* const last_line = last_ahead(block, P);
+  const float* const last_line = at.end - P * panel_stride;
   for (; count > 0; --count) {
     F32 sum[R][V];
     begin_sums<kPart>(sum, block, at);
@@ -191,7 +191,8 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   if (!block.first_k)
     for (int i = 0; i < block.rows; ++i)
       for (int64_t j = 0; j < columns; ++j) buffer[i * width + j] = block.c[i * block.c_stride + first + j];
-  TilePlace inside = {place.b, buffer, width, bias, nullptr, width, place.fetch, place.fetch_period, place.fetch_near};
+  TilePlace inside = {place.b,         buffer, width, bias, nullptr, place.end, width, place.fetch, place.fetch_period,
+                      place.fetch_near};
   fn(block, inside, false, 1);
   place.b = inside.b;
   place.fetch = inside.fetch;
@@ -275,6 +276,7 @@ void run_row_block(const RowBlock& block) {
                      block.c_stride,
                      e.bias ? e.bias + first : nullptr,
                      block.residual ? block.residual + first : nullptr,
+                     TilePlace::end_of(block),
                      block.n - first};
   FetchCursor fetches{block};
   const int64_t full = block.n / kPanel;  // panels without a column beyond the last one

@@ -20,24 +20,26 @@ constexpr int64_t kAhead = 64, kAheadFew = 8;  // steps of k
 
 // What the tile needs beside the block: where its columns begin.
 struct TilePlace {
+  MICA_INLINE static const float* end_of(const RowBlock& block) {
+    const int64_t depth = block.segment_count * block.segment_k;
+    return depth > 0 ? block.b + block.panel_end * block.panel_stride + (depth - 1) * kPanel : block.b;
+  }
+
   const float* b;
   float* c;
   int64_t c_stride;
-  const float* bias;             // P * 16 floats, or null
-  const float* residual;         // at the tile's first element, or null
+  const float* bias;      // P * 16 floats, or null
+  const float* residual;  // at the tile's first element, or null
+  // The last line of the panel that would be next behind the block. As many panels before it as a tile has is as far as
+  // a tile looks ahead, since pages behind the weights may be gone (what Winograd's layers have replaced is given
+  // back): asking for a line of such a page takes hundreds of cycles each time, for the processor looks for it and
+  // keeps nothing of what it did not find.
+  const float* end;
   int64_t columns;               // of C from the tile's first on; fewer than the tile's where it may_reach_beyond
   const float* fetch = nullptr;  // to fetch, a line at every fetch_period-th step of k; or null
   int64_t fetch_period = INT64_MAX;
   bool fetch_near = false;
 };
-
-// The last line of a block's panels: of the first of the last tile's. Tiles look no further ahead, since pages behind
-// it may be gone (what Winograd's layers have replaced is given back), and asking for a line of such a page takes
-// hundreds of cycles each time: the processor looks for it, and keeps nothing of what it did not find.
-MICA_INLINE const float* last_ahead(const RowBlock& block, int panels) {
-  const int64_t depth = block.segment_count * block.segment_k;
-  return depth > 0 ? block.b + (block.panel_end - panels) * block.panel_stride + (depth - 1) * kPanel : block.b;
-}
 
 // What a tile fetches between its multiply-adds.
 struct TileFetch {
