@@ -37,7 +37,11 @@ MICA_INLINE V exp_below(V x) {
   const V rounded = fma(x, set1(1.44269504f), rounder), n = sub(rounded, rounder);
   const V r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
   V p = fma(set1(0.00138145406f), r, set1(0.00836874545f));
-  for (const float c : {0.041668389f, 0.166665211f, 0.49999994f, 1.0f, 1.0f}) p = fma(p, r, set1(c));
+  p = fma(p, r, set1(0.041668389f));
+  p = fma(p, r, set1(0.166665211f));
+  p = fma(p, r, set1(0.49999994f));
+  p = fma(p, r, set1(1.0f));
+  p = fma(p, r, set1(1.0f));
   return scale_by_rounded(p, rounded);
 }
 
