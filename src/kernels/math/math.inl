@@ -10,22 +10,25 @@
 
 namespace mica::MICA_ISA {
 
-template <int kTerms>
-MICA_INLINE F32 polynomial(F32 x, const float (&c)[kTerms]) {
-  F32 p = set1(c[kTerms - 1]);
-  MICA_UNROLL for (int i = kTerms - 2; i >= 0; --i) p = fma(p, x, set1(c[i]));
+// Of one vector or a Pair.
+template <class V, int kTerms>
+MICA_INLINE V polynomial(V x, const float (&c)[kTerms]) {
+  V p = fma(set1(c[kTerms - 1]), x, set1(c[kTerms - 2]));
+  MICA_UNROLL for (int i = kTerms - 3; i >= 0; --i) p = fma(p, x, set1(c[i]));
   return p;
 }
 
 MICA_INLINE F32 with_sign_of(F32 magnitude, F32 sign) { return bit_or(magnitude, bit_and(sign, set1(-0.0f))); }
 
+inline constexpr float kExpFit[] = {1.0f,         1.0f,           0.49999994f,   0.166665211f,
+                                    0.041668389f, 0.00836874545f, 0.00138145406f};
+
 // e^x for x in [-105, 90] or NaN, 1 ulp. x = n ln2 + r, |r| <= ln2 / 2, with ln2 in two parts of which n times the
 // first is exact; then 1 + r + r^2 P(r), fit 3e-9. Adding 1.5 * 2^23 rounds to an integer.
 MICA_INLINE F32 exp_within(F32 x) {
-  const F32 whole = set1(12582912.0f), n = sub(fma(x, set1(1.44269504f), whole), whole);
+  const F32 rounder = set1(kRounder), n = sub(fma(x, set1(1.44269504f), rounder), rounder);
   const F32 r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
-  constexpr float kFit[] = {1.0f, 1.0f, 0.49999994f, 0.166665211f, 0.041668389f, 0.00836874545f, 0.00138145406f};
-  return scale_by_power(polynomial(r, kFit), n);
+  return scale_by_power(polynomial(r, kExpFit), n);
 }
 
 // e^x for x <= 0 or NaN, 1 ulp, of one vector or a Pair: the same steps, but what is below e^-87 may be zero, and from
@@ -36,13 +39,7 @@ MICA_INLINE V exp_below(V x) {
   x = max_fast(set1(kLeastPower), x);
   const V rounded = fma(x, set1(1.44269504f), rounder), n = sub(rounded, rounder);
   const V r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
-  V p = fma(set1(0.00138145406f), r, set1(0.00836874545f));
-  p = fma(p, r, set1(0.041668389f));
-  p = fma(p, r, set1(0.166665211f));
-  p = fma(p, r, set1(0.49999994f));
-  p = fma(p, r, set1(1.0f));
-  p = fma(p, r, set1(1.0f));
-  return scale_by_rounded(p, rounded);
+  return scale_by_rounded(polynomial(r, kExpFit), rounded);
 }
 
 // e^x, 1 ulp. The constant comes first: where the second operand is NaN, the result is.
