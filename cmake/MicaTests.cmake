@@ -16,6 +16,8 @@ function(mica_unit_tests name library)
     add_executable(${name} ${found})
     target_link_libraries(${name} PRIVATE ${library} mica_flags GTest::gtest GTest::gmock GTest::gtest_main)
     target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+    # A third of a test's compile time is these headers.
+    target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <gmock/gmock.h>)
     add_test(NAME ${name} COMMAND ${name})
   endif()
 endfunction()

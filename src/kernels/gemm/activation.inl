@@ -1,29 +1,33 @@
 // Activations of whole tiles on vectors. Included by gemm.isa.cc.
 #pragma once
 #include "kernels/gemm/epilogue.h"
-#include "simd/pair.h"
+#include "simd/several.h"
 #include "types/pointwise_parts.h"
 
 namespace mica::MICA_ISA {
 
-// Functions of one vector or, side by side, of two: V is F32 or Pair.
+// Functions of one vector or, side by side, of several: V is F32 or Several.
 
-// exp(x), or exp(-x), for exponents in [-87, 87]; NaN passes. x = n·ln2 + r with |r| <= ln2/2; ln2 is split so that
-// n·hi is exact. The polynomial 1 + r + r²·P(r) is a minimax fit with a relative error of 3e-9; exp(-x) is had from -r.
+// 2^(whole - s) for |s| <= 1/2 and a whole number in [-126, 127] that is still added to kRounder; NaN passes. A minimax
+// fit of degree 5 that is 1 at 0, with a relative error of 9.2e-8.
+template <class V>
+MICA_INLINE V power_of_two(V s, V rounded) {
+  V p = fma(set1(-0.00132647273f), s, set1(0.00967151299f));
+  p = fma(p, s, set1(-0.0555073358f));
+  p = fma(p, s, set1(0.240222424f));
+  p = fma(p, s, set1(-0.693147004f));
+  p = fma(p, s, set1(1.0f));
+  return scale_by_rounded(p, rounded);
+}
+
+// exp(x), or exp(-x), for exponents in [-87, 87]; NaN passes. The relative error is at most 1.6e-7 + 1.3e-8·|x|: log2 e
+// in one part, whose product with x is exact up to the subtraction where there is a fused multiply-add (6e-8·|x|
+// elsewhere). What e^x is a part of, 1 + e^x, is far larger where |x| is.
 template <bool kNegative = false, class V>
 MICA_INLINE V exp_in_range(V x) {
-  constexpr float kSign = kNegative ? -1.0f : 1.0f;
-  const F32 rounder = set1(kRounder);
-  const V rounded = fma(x, set1(kSign * 1.44269504f), rounder), n = sub(rounded, rounder);
-  const V high = kNegative ? fma(n, set1(0.693359375f), x) : fnma(n, set1(0.693359375f), x);
-  const V r = kNegative ? fma(n, set1(-2.12194440e-4f), high) : fnma(n, set1(-2.12194440e-4f), high);
-  V p = fma(set1(0.00138145406f), r, set1(kSign * 0.00836874545f));
-  p = fma(p, r, set1(0.041668389f));
-  p = fma(p, r, set1(kSign * 0.166665211f));
-  p = fma(p, r, set1(0.49999994f));
-  p = fma(p, r, set1(kSign));
-  p = fma(p, r, set1(1.0f));
-  return scale_by_rounded(p, rounded);
+  const F32 rounder = set1(kRounder), log2_e = set1(1.44269504f);
+  const V rounded = kNegative ? fnma(x, log2_e, rounder) : fma(x, log2_e, rounder), n = sub(rounded, rounder);
+  return power_of_two(kNegative ? fma(x, log2_e, n) : fnma(x, log2_e, n), rounded);
 }
 // The same, saturated beyond.
 template <class V>
@@ -64,8 +68,7 @@ MICA_INLINE F32 tanh_vector(F32 x) {
 }
 
 // max(x, 0) - |x|·q with q = erfc(|x|/√2)/2 = 2^e: no division, which takes longer than all the rest. e is a minimax
-// fit of degree 8 by which q and |x|·q are off by 5e-8 at most; beyond 6 it only falls, to -113 at 12. 2^(e - n), n the
-// nearest integer, is a fit of degree 5 with a relative error of 7.5e-8.
+// fit of degree 8 by which q and |x|·q are off by 5e-8 at most; beyond 6 it only falls, to -113 at 12.
 template <class V>
 MICA_INLINE V gelu_vector(V x) {
   const F32 rounder = set1(kRounder);
@@ -78,13 +81,8 @@ MICA_INLINE V gelu_vector(V x) {
   e = fma(e, z, set1(-0.459143072f));
   e = fma(e, z, set1(-1.15111244f));
   e = fma(e, z, set1(-0.999999881f));
-  const V rounded = add(e, rounder), r = sub(e, sub(rounded, rounder));
-  V q = fma(set1(0.00132764794f), r, set1(0.00967554096f));
-  q = fma(q, r, set1(0.0555071309f));
-  q = fma(q, r, set1(0.240221202f));
-  q = fma(q, r, set1(0.693146944f));
-  q = fma(q, r, set1(1.00000012f));
-  return fnma(z, scale_by_rounded(q, rounded), max_fast(zero(), x));
+  const V rounded = add(e, rounder);
+  return fnma(z, power_of_two(sub(sub(rounded, rounder), e), rounded), max_fast(zero(), x));
 }
 
 // The constant operand comes first in min and max: where the second is NaN, the result is.
@@ -103,12 +101,12 @@ MICA_INLINE F32 activate(F32 x, float a, float b) {
   return x;
 }
 
-template <Activation kKind>
-MICA_INLINE Pair activate(Pair x, float a, float b) {
+template <Activation kKind, int kCount>
+MICA_INLINE Several<kCount> activate(const Several<kCount>& x, float a, float b) {
   if constexpr (kKind == Activation::kSigmoid) return sigmoid_vector(x);
   if constexpr (kKind == Activation::kSilu) return silu_vector(x, a);
   if constexpr (kKind == Activation::kGelu) return gelu_vector(x);
-  return {activate<kKind>(x.first, a, b), activate<kKind>(x.second, a, b)};
+  return each<kCount>([&](int i) __attribute__((always_inline)) { return activate<kKind>(x.v[i], a, b); });
 }
 
 // One rectangle of results on its way to C.
@@ -135,22 +133,41 @@ MICA_INLINE TileOut as_one_row(TileOut t) {
   return t;
 }
 
+// Rows of one panel, two rows side by side: one loop, for which constants stay in registers.
+template <Activation kKind>
+MICA_INLINE void activate_panel(const TileOut& t) {
+  int64_t i = 0;
+  for (; i + 2 <= t.rows; i += 2) {
+    const float* in = t.in + i * t.in_stride;
+    const float* below = in + t.in_stride;
+    float* out = t.out + i * t.out_stride;
+    const Several<4> x = {{load(in), load(in + kLanes), load(below), load(below + kLanes)}};
+    const Several<4> y = activate<kKind>(x, t.a, t.b);
+    store(out, Several<2>{{y.v[0], y.v[1]}});
+    store(out + t.out_stride, Several<2>{{y.v[2], y.v[3]}});
+  }
+  if (i < t.rows) store(t.out + i * t.out_stride, activate<kKind>(load_several<2>(t.in + i * t.in_stride), t.a, t.b));
+}
+
+// The part of a row that `kCount` vectors side by side divide, from column j on; the first column behind it.
+template <Activation kKind, int kCount>
+MICA_INLINE int64_t activate_several(const TileOut& t, const float* in, float* out, int64_t j) {
+  for (; j + kCount * kLanes <= t.columns; j += kCount * kLanes)
+    store(out + j, activate<kKind>(load_several<kCount>(in + j), t.a, t.b));
+  return j;
+}
+
 // out = activation(in + residual), or activation(in) + residual; `residual` may be `out`.
 template <Activation kKind>
 void activate_rows(const TileOut& given) {
   const TileOut t = as_one_row(given);
-  if (!t.residual && t.columns == 2 * kLanes) {  // one loop, for which constants stay in registers
-    for (int64_t i = 0; i < t.rows; ++i)
-      store(t.out + i * t.out_stride, activate<kKind>(load_pair(t.in + i * t.in_stride), t.a, t.b));
-    return;
-  }
+  if (!t.residual && t.columns == 2 * kLanes) return activate_panel<kKind>(t);
   for (int64_t i = 0; i < t.rows; ++i) {
     const float* in = t.in + i * t.in_stride;
     const float* other = t.residual ? t.residual + i * t.residual_stride : nullptr;
     float* out = t.out + i * t.out_stride;
     int64_t j = 0;
-    if (!other)
-      for (; j + 2 * kLanes <= t.columns; j += 2 * kLanes) store(out + j, activate<kKind>(load_pair(in + j), t.a, t.b));
+    if (!other) j = activate_several<kKind, 2>(t, in, out, activate_several<kKind, 4>(t, in, out, 0));
     for (; j < t.columns; j += kLanes) {
       const int left = t.columns - j < kLanes ? static_cast<int>(t.columns - j) : kLanes;
       const bool full = left == kLanes;

@@ -6,11 +6,11 @@
 // minimax fits (Lawson's iteration on Chebyshev nodes) of the function stated, with the largest relative error of the
 // fit beside them.
 #pragma once
-#include "simd/pair.h"
+#include "simd/several.h"
 
 namespace mica::MICA_ISA {
 
-// Of one vector or a Pair.
+// Of one vector or Several.
 template <class V, int kTerms>
 MICA_INLINE V polynomial(V x, const float (&c)[kTerms]) {
   V p = fma(set1(c[kTerms - 1]), x, set1(c[kTerms - 2]));
@@ -31,7 +31,7 @@ MICA_INLINE F32 exp_within(F32 x) {
   return scale_by_power(polynomial(r, kExpFit), n);
 }
 
-// e^x for x <= 0 or NaN, 1 ulp, of one vector or a Pair: the same steps, but what is below e^-87 may be zero, and from
+// e^x for x <= 0 or NaN, 1 ulp, of one vector or Several: the same steps, but what is below e^-87 may be zero, and from
 // kLeastPower on it is.
 template <class V>
 MICA_INLINE V exp_below(V x) {

@@ -205,10 +205,10 @@ MICA_INLINE Sums block_powers(const float* x, int64_t n, F32 top, float* out) {
   int64_t k = 0;
   if constexpr (kSumParts % 2 == 0)
     for (; k + kSumLanes <= n; k += kSumLanes) MICA_UNROLL for (int p = 0; p < kSumParts; p += 2) {
-        const Pair e = exp_below(sub(load_pair(x + k + p * kLanes), top));
+        const Several<2> e = exp_below(sub(load_several<2>(x + k + p * kLanes), top));
         if (out) store(out + k + p * kLanes, e);
-        sums.part[p] = add(sums.part[p], e.first);
-        sums.part[p + 1] = add(sums.part[p + 1], e.second);
+        sums.part[p] = add(sums.part[p], e.v[0]);
+        sums.part[p + 1] = add(sums.part[p + 1], e.v[1]);
       }
   for (; k < n; k += kSumLanes) add_elements(sums, k, n, power);
   return sums;

@@ -1,0 +1,73 @@
+// Vectors that go through the same operations side by side. A function over vectors that is one long chain, such as an
+// exponential, leaves a processor waiting for each step's result, and the next vector's steps may be beyond what it
+// looks ahead to; as a template over F32 and Several it is written once, and the vectors' steps take turns.
+#pragma once
+#include "simd/simd.h"
+
+namespace mica::MICA_ISA {
+
+template <int kCount>
+struct Several {
+  F32 v[kCount];
+};
+
+// How many vectors V stands for.
+template <class V>
+inline constexpr int kVectors = 1;
+template <int kCount>
+inline constexpr int kVectors<Several<kCount>> = kCount;
+
+template <class... V>
+constexpr int most_vectors() {
+  int most = 1;
+  ((most = kVectors<V> > most ? kVectors<V> : most), ...);
+  return most;
+}
+template <class... V>
+using Widest = Several<most_vectors<V...>()>;
+template <class... V>
+concept WithSeveral = (most_vectors<V...>() > 1);
+
+MICA_INLINE F32 vector_of(F32 a, int) { return a; }
+template <int kCount>
+MICA_INLINE F32 vector_of(const Several<kCount>& a, int i) {
+  return a.v[i];
+}
+
+template <int kCount, class F>
+MICA_INLINE Several<kCount> each(F f) {
+  Several<kCount> a;
+  MICA_UNROLL for (int i = 0; i < kCount; ++i) a.v[i] = f(i);
+  return a;
+}
+
+// An operation of simd.h on several vectors; an operand that is one vector stands for all.
+#define MICA_SEVERAL(name)                                                                           \
+  template <class... V>                                                                              \
+  requires WithSeveral<V...> MICA_INLINE Widest<V...> name(const V&... v) {                          \
+    const auto one = [&](int i) __attribute__((always_inline)) { return name(vector_of(v, i)...); }; \
+    return each<most_vectors<V...>()>(one);                                                          \
+  }
+MICA_SEVERAL(abs)
+MICA_SEVERAL(neg)
+MICA_SEVERAL(add)
+MICA_SEVERAL(sub)
+MICA_SEVERAL(mul)
+MICA_SEVERAL(div)
+MICA_SEVERAL(fma)
+MICA_SEVERAL(fnma)
+MICA_SEVERAL(min_fast)
+MICA_SEVERAL(max_fast)
+MICA_SEVERAL(scale_by_rounded)
+#undef MICA_SEVERAL
+
+template <int kCount>
+MICA_INLINE Several<kCount> load_several(const float* p) {
+  return each<kCount>([&](int i) __attribute__((always_inline)) { return load(p + i * kLanes); });
+}
+template <int kCount>
+MICA_INLINE void store(float* p, const Several<kCount>& a) {
+  MICA_UNROLL for (int i = 0; i < kCount; ++i) store(p + i * kLanes, a.v[i]);
+}
+
+}  // namespace mica::MICA_ISA
