@@ -216,11 +216,13 @@ void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
   depthwise_tiles<kWidth, kStride, kFull, 1>(p, d);
 }
 
-// Two output rows, whose input rows are read once.
+// Two output rows, whose input rows are read once; of 3x3, with as many vectors of channels as registers allow. Where
+// they are 16, some weights are operands in memory: twice as many sums in flight are worth more.
+inline constexpr int kTwoRowVectors = kRegisters >= 32 ? 2 : 1;
 template <int kWidth>
 void depthwise_two_rows(const ConvProblem& p, const DepthwiseRow& d) {
   if constexpr (kWidth == 3)
-    depthwise_3x3_rows<1, true, 2, 2>(p, d);
+    depthwise_3x3_rows<1, true, kTwoRowVectors, 2>(p, d);
   else
     depthwise_tiles<kWidth, 1, true, 2>(p, d);
 }
@@ -276,8 +278,9 @@ MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
 // Two output rows at a time. Null where their input rows are not neighbours.
 MICA_INLINE DepthwiseRowFn depthwise_two_fn(const ConvProblem& p) {
   const bool neighbours = p.kernel[0] == 1 && p.stride[1] == 1 && p.dilation[1] == 1;
-  if (kRegisters < 32 || !neighbours || p.stride[2] != 1 || p.dilation[2] != 1) return nullptr;
-  if constexpr (kRegisters >= 32 && has_depthwise<3, 1, true>())
+  constexpr bool kSuffice = kRegisters >= 32 || kLanes >= 8;
+  if (!kSuffice || !neighbours || p.stride[2] != 1 || p.dilation[2] != 1) return nullptr;
+  if constexpr (kSuffice && has_depthwise<3, 1, true>())
     if (p.kernel[1] == 3 && p.kernel[2] == 3) return depthwise_two_rows<3>;
   if constexpr (kRegisters >= 32 && has_depthwise<5, 1, true>())
     if (p.kernel[2] == 5 && tiles_fit(p)) return depthwise_two_rows<5>;
@@ -427,7 +430,7 @@ class DepthwiseRunner {
   bool later_;  // the epilogue is a pass of its own
   const DepthwiseRowFn whole_ = depthwise_fn<true>(args_.problem), partial_ = depthwise_fn<false>(args_.problem),
                        pair_ = depthwise_pair_fn(args_.problem), two_ = depthwise_two_fn(args_.problem);
-  const int64_t two_width_ = args_.problem.kernel[2] == 3 ? 2 * kLanes : kLanes;
+  const int64_t two_width_ = args_.problem.kernel[2] == 3 ? kTwoRowVectors * kLanes : kLanes;
 };
 
 // Runs `task`, and those behind it up to `end` that have its channels, as one. Returns the task after them.
