@@ -30,7 +30,7 @@ void add_convolution(const PlanFunction& function, const Stage& stage, Parts& pa
     parts.insert("planes " + std::to_string(stride == 1 || stride == 2 ? stride : 0));
   if (dilation > 1) parts.insert("taps apart");
   if (stage.op->name == "pixel_conv") parts.insert("planes 0");  // whose pixels' channels are adjacent
-  if (conv.groups != channels || w[1].value() != 1 || dilation != 1) return;
+  if (conv.groups != channels || w[1].value() != 1 || (dilation != 1 && stride != 1)) return;
   constexpr int64_t kMostLanes = 16;
   parts.insert("depthwise " + std::to_string(width) + "x" + std::to_string(stride) +
                (channels % kMostLanes ? " rest" : ""));

@@ -150,9 +150,11 @@ struct HookRun {
   Isa isa;
   Arrangement arrangement;
   Epilogue epilogue;
+  Arrangement results = arrangement;
   std::string how() const {
     const std::string_view after = epilogue.count ? info_of(epilogue.ops[0].function).name : "nothing";
-    return std::string(name_of(arrangement)) + ", epilogue of " + std::string(after);
+    const std::string to = results == arrangement ? "" : " to " + std::string(name_of(results));
+    return std::string(name_of(arrangement)) + to + ", epilogue of " + std::string(after);
   }
   std::string what() const { return std::string(name_of(isa)) + ", " + how(); }
 };
@@ -196,7 +198,7 @@ class HookCheck {
       bind_input({.present = true, .tensor = residual.view()}, false, inputs, operands);
     }
     std::deque<Buffer> made;
-    for (size_t i = 0; i < truth_.out_values.size(); ++i) bind_output(i, hook_run.arrangement, made, outputs, operands);
+    for (size_t i = 0; i < truth_.out_values.size(); ++i) bind_output(i, hook_run.results, made, outputs, operands);
     TestBindScope scope;
     Machine machine;
     machine.isa = hook_run.isa;
@@ -340,6 +342,8 @@ void check_hooks(Prepared& p, const TestRunScope& truth, const Inference& found)
             << name_of(isa) << " leaves the problem to the reference";
         continue;
       }
+      // What makes dense results of channels that stand last, as a network's last layer may. Most leave that to a copy.
+      if (arrangement == Arrangement::kChannelsLast) hook.check({isa, arrangement, none, Arrangement::kDense});
       if (!p.problem.epilogues || !is_float(truth.out_values[0].tensor.dtype)) continue;
       hook.check({isa, arrangement, relu});
       hook.check({isa, arrangement, residual});

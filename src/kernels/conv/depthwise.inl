@@ -254,9 +254,34 @@ MICA_INLINE DepthwiseRowFn depthwise_fn_of(int64_t width) {
 
 template <bool kFull>
 MICA_INLINE DepthwiseRowFn depthwise_fn(const ConvProblem& p) {
-  if (p.dilation[2] == 1 && p.stride[2] == 1) return depthwise_fn_of<1, kFull>(p.kernel[2]);
+  if (p.stride[2] == 1) return depthwise_fn_of<1, kFull>(p.kernel[2]);  // dilated: by phases
   if (p.dilation[2] == 1 && p.stride[2] == 2) return depthwise_fn_of<2, kFull>(p.kernel[2]);
   return depthwise_row<kFull>;
+}
+
+// With stride 1, a row under a dilated kernel is as many interlaced rows as its dilation, under a kernel without.
+MICA_INLINE int64_t depthwise_phases(const ConvProblem& p) {
+  if (p.stride[2] != 1) return 1;
+  return p.dilation[2] < p.out[2] ? p.dilation[2] : p.out[2];
+}
+
+// The outputs `phase`, phase + dilation, ... of a row.
+MICA_INLINE void run_depthwise_phase(DepthwiseRowFn fn, const ConvProblem& p, const DepthwiseRow& row,
+                                     DepthwiseTap* taps, int64_t phase) {
+  const int64_t dilation = p.dilation[2], back = p.pad[2] - phase;  // the first output's first tap is so far outside
+  const int64_t pad = back > 0 ? (back + dilation - 1) / dilation : 0, from = pad * dilation - back;
+  ConvProblem q = p;
+  q.dilation[2] = 1;
+  q.pad[2] = pad;
+  q.in_view.pixel *= dilation;
+  q.in[2] = from < p.in[2] ? (p.in[2] - from + dilation - 1) / dilation : 0;
+  q.out[2] = (p.out[2] - phase + dilation - 1) / dilation;
+  DepthwiseRow d = row;
+  d.out += phase * row.out_pixel;
+  d.out_pixel *= dilation;
+  for (int64_t i = 0; i < d.tap_count; ++i) taps[i].in += from * p.in_view.pixel;
+  fn(q, d);
+  for (int64_t i = 0; i < d.tap_count; ++i) taps[i].in -= from * p.in_view.pixel;
 }
 
 // Two vectors of channels at a time, of 3x3 in the middle of the picture: neighbouring lines that are read together
@@ -267,7 +292,7 @@ void depthwise_row_pair(const ConvProblem& p, const DepthwiseRow& d) {
   depthwise_3x3_rows<kStride, true, 2>(p, d);
 }
 MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
-  if (kRegisters < 32 || p.kernel[2] != 3 || p.dilation[2] != 1) return nullptr;
+  if (kRegisters < 32 || p.kernel[2] != 3 || (p.dilation[2] != 1 && p.stride[2] != 1)) return nullptr;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 1, true>())
     if (p.stride[2] == 1) return depthwise_row_pair<1>;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 2, true>())
@@ -413,7 +438,10 @@ class DepthwiseRunner {
     d_.lanes = static_cast<int>(width < kLanes ? width : kLanes);
     d_.bias = args_.epilogue.bias ? args_.epilogue.bias + channel : nullptr;
     d_.out = args_.y + at(args_.problem.out_view, o) + channel;
-    fn(args_.problem, d_);
+    if (args_.problem.dilation[2] == 1 || args_.problem.stride[2] != 1)
+      fn(args_.problem, d_);
+    else
+      for (int64_t phase = 0; phase < phases_; ++phase) run_depthwise_phase(fn, args_.problem, d_, taps_, phase);
     tell(d_.out, row, channel, width);
   }
 
@@ -430,6 +458,7 @@ class DepthwiseRunner {
   bool later_;  // the epilogue is a pass of its own
   const DepthwiseRowFn whole_ = depthwise_fn<true>(args_.problem), partial_ = depthwise_fn<false>(args_.problem),
                        pair_ = depthwise_pair_fn(args_.problem), two_ = depthwise_two_fn(args_.problem);
+  const int64_t phases_ = depthwise_phases(args_.problem);
   const int64_t two_width_ = args_.problem.kernel[2] == 3 ? kTwoRowVectors * kLanes : kLanes;
 };
 

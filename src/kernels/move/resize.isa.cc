@@ -48,24 +48,51 @@ void blend_columns(const ResampleAxis& c, const float* row, float* to, int64_t p
   }
 }
 
-// Many channels: vectors over the channels of each output pixel.
+// kLanes channels from c on of output pixel i. What is read behind the last channel is not looked at.
+MICA_INLINE F32 blend_pixel(const ResampleAxis& a, int64_t channels, const float* row, int64_t i, int64_t c) {
+  F32 sum = mul(set1(a.weight[i]), load(row + a.index[i] * channels + c));
+  for (int64_t k = 1; k < a.taps; ++k)
+    sum = fma(set1(a.weight[k * a.out + i]), load(row + a.index[k * a.out + i] * channels + c), sum);
+  return sum;
+}
+
+// Many channels: vectors over the channels of each output pixel. Where pixels lie one behind the other, the last vector
+// of one reaches into the next, which is made afterwards: parts of vectors take several times as long to store.
 void blend_pixels(const ResampleProblem& p, const float* row, float* to) {
   const ResampleAxis& a = p.columns;
+  const int rest = static_cast<int>(p.channels % kLanes);
+  const bool reaches = p.pixel_out == p.channels && p.channels >= kLanes - rest;
   for (int64_t i = 0; i < a.out; ++i, to += p.pixel_out) {
-    const float* first = row + a.index[i] * p.channels;
     int64_t c = 0;
-    for (; c + kLanes <= p.channels; c += kLanes) {
-      F32 sum = mul(set1(a.weight[i]), load(first + c));
-      for (int64_t k = 1; k < a.taps; ++k)
-        sum = fma(set1(a.weight[k * a.out + i]), load(row + a.index[k * a.out + i] * p.channels + c), sum);
-      store(to + c, sum);
+    for (; c + kLanes <= p.channels; c += kLanes) store(to + c, blend_pixel(a, p.channels, row, i, c));
+    if (rest == 0) continue;
+    const F32 last = blend_pixel(a, p.channels, row, i, c);
+    if (reaches && i + 1 < a.out)
+      store(to + c, last);
+    else
+      store_partial(to + c, last, rest);
+  }
+}
+
+// The same into planes: kLanes pixels by kLanes channels at a time, turned in registers. A row is read while it is
+// near; turning the whole image would read it from memory once more.
+void blend_planes(const ResampleProblem& p, const float* row, float* to) {
+  const ResampleAxis& a = p.columns;
+  for (int64_t i = 0; i < a.out; i += kLanes) {
+    const int pixels = a.out - i < kLanes ? static_cast<int>(a.out - i) : kLanes;
+    for (int64_t c = 0; c < p.channels; c += kLanes) {
+      F32 block[kLanes];
+      for (int k = 0; k < kLanes; ++k) block[k] = blend_pixel(a, p.channels, row, i + (k < pixels ? k : pixels - 1), c);
+      transpose(block);
+      const int64_t channels = p.channels - c < kLanes ? p.channels - c : kLanes;
+      for (int64_t k = 0; k < channels; ++k) {
+        float* out = to + (c + k) * p.channel_out + i;
+        if (pixels == kLanes)
+          store(out, block[k]);
+        else
+          store_partial(out, block[k], pixels);
+      }
     }
-    if (c == p.channels) continue;
-    const int rest = static_cast<int>(p.channels - c);
-    F32 sum = mul(set1(a.weight[i]), load_partial(first + c, rest));
-    for (int64_t k = 1; k < a.taps; ++k)
-      sum = fma(set1(a.weight[k * a.out + i]), load_partial(row + a.index[k * a.out + i] * p.channels + c, rest), sum);
-    store_partial(to + c, sum, rest);
   }
 }
 
@@ -75,7 +102,9 @@ void linear(const ResampleProblem& p, const float* x, float* y, float* scratch, 
     const float* from = x + group * p.group_in + plane * p.plane_in;
     float* to = y + group * p.group_out + plane * p.plane_out + r * p.row_out;
     blend_rows(p, from, r, scratch);
-    if (p.channels > 1)
+    if (p.channels > 1 && p.channel_out != 1)
+      blend_planes(p, scratch, to);
+    else if (p.channels > 1)
       blend_pixels(p, scratch, to);
     else
       blend_columns(p.columns, scratch, to, p.pixel_out);

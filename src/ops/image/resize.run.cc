@@ -92,16 +92,19 @@ Result<bool> make_rows(BindScope& scope, std::span<const ResizeAxis> plans, Resa
 }
 
 // Strides of the problem, whose rows are the axes from `h` to the last but one: channels innermost when the input has
-// them so, else one plane per channel. Rows must be dense, axes that are one evenly spaced.
+// them so, else one plane per channel. Rows must be dense, axes that are one evenly spaced, planes made of innermost
+// channels too.
 bool place_operands(const TensorView& in, const TensorView& out, int h, ResampleProblem& p) {
   const int64_t e = element_bytes(in.dtype);
   const int rank = in.rank, w = rank - 1;
   for (int i = 0; i < rank; ++i)
     if (in.stride(i) % e != 0 || out.stride(i) % e != 0) return false;
-  const bool innermost = rank >= 3 && in.dim(1) > 1 && in.stride(1) == e && out.stride(1) == e;
+  const bool innermost = rank >= 3 && in.dim(1) > 1 && in.stride(1) == e && in.stride(w) == in.dim(1) * e;
   p.channels = innermost ? in.dim(1) : 1;
+  if (innermost) p.channel_out = out.stride(1) / e;
   if (in.dim(w) > 1 && in.stride(w) != p.channels * e) return false;
   p.pixel_out = out.stride(w) / e;
+  if (p.channel_out != 1 && p.pixel_out != 1) return false;
   int64_t groups = 1, planes = 1, rows = 1;
   if (!join_axes(in, h, w, rows, p.row_in) || !join_axes(out, h, w, rows, p.row_out)) return false;
   const int lead = rank >= 3 ? 1 : 0;  // the batch
@@ -139,7 +142,7 @@ Result<bool> bind(BindScope& scope) {
            .element = element_bytes(in.dtype),
            .out = static_cast<int>(scope.inputs.size())};
   ResampleProblem& p = args->problem;
-  if (!place_operands(in, out, h, p)) return false;
+  if (!place_operands(in, out, h, p) || (nearest && p.channel_out != 1)) return false;
   MICA_TRY(const bool columns, make_axis(scope, plan[w], p.columns));
   MICA_TRY(const bool rows, make_rows(scope, {plan + h, static_cast<size_t>(w - h)}, p.rows));
   if (!columns || !rows) return false;
