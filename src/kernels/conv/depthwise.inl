@@ -252,17 +252,21 @@ MICA_INLINE DepthwiseRowFn depthwise_fn_of(int64_t width) {
   return depthwise_row<kFull>;
 }
 
-template <bool kFull>
-MICA_INLINE DepthwiseRowFn depthwise_fn(const ConvProblem& p) {
-  if (p.stride[2] == 1) return depthwise_fn_of<1, kFull>(p.kernel[2]);  // dilated: by phases
-  if (p.dilation[2] == 1 && p.stride[2] == 2) return depthwise_fn_of<2, kFull>(p.kernel[2]);
-  return depthwise_row<kFull>;
+// With stride 1, a row under a dilated kernel is as many interlaced rows as its dilation, under a kernel without. Of
+// short ones, and those under one row of a kernel, nothing is used again: lines so far apart would only evict each
+// other.
+MICA_INLINE int64_t depthwise_phases(const ConvProblem& p) {
+  constexpr int64_t kLeastPixels = 7;
+  const bool pays = p.stride[2] == 1 && p.kernel[0] * p.kernel[1] > 1 && p.out[2] >= kLeastPixels * p.dilation[2];
+  return pays ? p.dilation[2] : 1;
 }
 
-// With stride 1, a row under a dilated kernel is as many interlaced rows as its dilation, under a kernel without.
-MICA_INLINE int64_t depthwise_phases(const ConvProblem& p) {
-  if (p.stride[2] != 1) return 1;
-  return p.dilation[2] < p.out[2] ? p.dilation[2] : p.out[2];
+template <bool kFull>
+MICA_INLINE DepthwiseRowFn depthwise_fn(const ConvProblem& p) {
+  const bool dense = p.dilation[2] == depthwise_phases(p);
+  if (dense && p.stride[2] == 1) return depthwise_fn_of<1, kFull>(p.kernel[2]);
+  if (dense && p.stride[2] == 2) return depthwise_fn_of<2, kFull>(p.kernel[2]);
+  return depthwise_row<kFull>;
 }
 
 // The outputs `phase`, phase + dilation, ... of a row.
@@ -292,7 +296,7 @@ void depthwise_row_pair(const ConvProblem& p, const DepthwiseRow& d) {
   depthwise_3x3_rows<kStride, true, 2>(p, d);
 }
 MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
-  if (kRegisters < 32 || p.kernel[2] != 3 || (p.dilation[2] != 1 && p.stride[2] != 1)) return nullptr;
+  if (kRegisters < 32 || p.kernel[2] != 3 || p.dilation[2] != depthwise_phases(p)) return nullptr;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 1, true>())
     if (p.stride[2] == 1) return depthwise_row_pair<1>;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 2, true>())
@@ -438,10 +442,9 @@ class DepthwiseRunner {
     d_.lanes = static_cast<int>(width < kLanes ? width : kLanes);
     d_.bias = args_.epilogue.bias ? args_.epilogue.bias + channel : nullptr;
     d_.out = args_.y + at(args_.problem.out_view, o) + channel;
-    if (args_.problem.dilation[2] == 1 || args_.problem.stride[2] != 1)
-      fn(args_.problem, d_);
-    else
-      for (int64_t phase = 0; phase < phases_; ++phase) run_depthwise_phase(fn, args_.problem, d_, taps_, phase);
+    if (phases_ == 1) fn(args_.problem, d_);
+    for (int64_t phase = 0; phase < phases_ && phases_ > 1; ++phase)
+      run_depthwise_phase(fn, args_.problem, d_, taps_, phase);
     tell(d_.out, row, channel, width);
   }
 
