@@ -189,6 +189,20 @@ std::vector<RuleCase> patches_of_images() {
        "%q = slice(%g, %a, %e, %c, %s)\n%m = slice(%f, %b, %e, %c, %s)\n%n = slice(%g, %b, %e, %c, %s)\n"
        "%j = concat(%p, %q, %m, %n) axis=-3\n%y = conv(%j, %w) strides=[1,2], pads=[1,0,0,1]\n",
        "%y = conv(%x, %u) strides=[2,4], pads=[2,0,0,2]\n# with constant %u: f32[1,1,2,2] = {1, 3, 2, 4}\n"},
+      {"transposed-conv-to-few-channels",
+       "input %x: f32[1,1,2,3] \"x\"\nconstant %w: f32[1,2,2,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n",
+       "%y = conv_transpose(%x, %w) strides=[2,2]\n",
+       "%c = conv(%x, %u) pads=[0,0,0,0]\n%y = depth_to_space(%c) block=2, order=crd\n"
+       "# with constant %u: f32[8,1,1,1] = {1, 2, 3, 4, 5, 6, 7, 8}\n"},
+      {"transposed-conv-to-few-channels",
+       "input %x: f32[2,1,H,W] \"x\"\nconstant %w: f32[1,1,3,3] = {1, 2, 3, 4, 5, 6, 7, 8, 9}\n"
+       "constant %b: f32[1] = {0.5}\n",
+       "%y = conv_transpose(%x, %w, %b) strides=[2,2], pads=[1,1,1,1], output_padding=[0,1]\n",
+       "%c = conv(%x, %u, %v) pads=[1,1,0,1]\n%d = depth_to_space(%c) block=2, order=crd\n"
+       "%y = slice(%d, %f, %l, %a)\n"
+       "# with constant %u: f32[4,1,2,2] = {9, 7, 3, 1, 0, 8, 0, 2, 0, 0, 6, 4, 0, 0, 0, 5}\n"
+       "# with constant %v: f32[4] = {0.5, 0.5, 0.5, 0.5}\n# with constant %f: i64[2] = {1, 1}\n"
+       "# with constant %l: i64[2] = {9223372036854775807, -1}\n# with constant %a: i64[2] = {2, 3}\n"},
       {"channels-last-of-joined-images",
        "input %a: f32[2,3,4,5] \"a\"\ninput %b: f32[2,3,1,2] \"b\"\nconstant %c: i64[3] = {2, 3, -1}\n",
        "%p = reshape(%a, %c)\n%q = reshape(%b, %c)\n%j = concat(%p, %q) axis=2\n%y = transpose(%j) perm=[0,2,1]\n",

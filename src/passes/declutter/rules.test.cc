@@ -199,6 +199,7 @@ TEST(Rules, NearMissesOfPatches) {
   const std::string steps =
       "constant %a: i64[1] = {0}\nconstant %b: i64[1] = {1}\nconstant %e: i64[1] = {9223372036854775807}\n"
       "constant %f: i64[1] = {4}\nconstant %c: i64[1] = {3}\nconstant %s: i64[1] = {2}\n";
+  const std::string sixteen = "{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}";
   const Miss misses[] = {
       {"merge-transposes-around-reshape", "input %x: f32[2,3] \"x\"\nconstant %c: i64[2] = {2, 3}\n",
        "%a = transpose(%x) perm=[1,0]\n%b = reshape(%a, %c)\n%y = transpose(%b) perm=[1,0]\n"},
@@ -212,6 +213,15 @@ TEST(Rules, NearMissesOfPatches) {
       {"conv-of-interlaced-image", "input %x: f32[1,1,2,4] \"x\"\n" + steps + "constant %w: f32[1,2,1,1] = {2, 3}\n",
        "%p = slice(%x, %b, %e, %c, %s)\n%q = slice(%x, %b, %e, %c, %s)\n%j = concat(%p, %q) axis=1\n"
        "%y = conv(%j, %w)\n"},
+      // Sixteen channels fill a panel; two strides; a cut beyond the kernel's reach.
+      {"transposed-conv-to-few-channels",
+       "input %x: f32[1,1,2,3] \"x\"\nconstant %w: f32[1,16,1,1] = " + sixteen + "\n",
+       "%y = conv_transpose(%x, %w) strides=[2,2]\n"},
+      {"transposed-conv-to-few-channels", "input %x: f32[1,1,2,3] \"x\"\nconstant %w: f32[1,1,2,2] = {1, 2, 3, 4}\n",
+       "%y = conv_transpose(%x, %w) strides=[2,3]\n"},
+      {"transposed-conv-to-few-channels",
+       "input %x: f32[1,1,9,9] \"x\"\nconstant %w: f32[1,1,3,3] = {1, 2, 3, 4, 5, 6, 7, 8, 9}\n",
+       "%y = conv_transpose(%x, %w) strides=[2,2], pads=[4,4,0,0]\n"},
       {"conv-of-interlaced-image", "input %x: f32[1,1,2,5] \"x\"\n" + steps + "constant %w: f32[1,2,1,1] = {2, 3}\n",
        "%p = slice(%x, %a, %f, %c, %s)\n%q = slice(%x, %b, %f, %c, %s)\n%j = concat(%p, %q) axis=1\n"
        "%y = conv(%j, %w)\n"},
