@@ -343,6 +343,7 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
   const float* x = args.x + task.group * in_group;
   const float* w = args.w + task.group * panels * depth * kPanel;
   RowBlock block{.panel_stride = depth * kPanel,
+                 .b_end = w + panels * depth * kPanel,
                  .n = out_group,
                  .c_stride = p.out_view.pixel,
                  .column = task.group * out_group,

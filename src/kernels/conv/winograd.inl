@@ -255,6 +255,7 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
   RowBlock rows{.segment_k = depth,
                 .a_stride = block.v_row,
                 .panel_stride = depth * kPanel,
+                .b_end = u + plane.all_points() * all_panels * depth * kPanel,
                 .n = panels * kPanel,
                 .c_stride = block.m_row,
                 .epilogue = &kPlain};

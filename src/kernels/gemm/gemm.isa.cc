@@ -188,6 +188,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
   if (p.b_form == MatrixForm::kPanels) {
     block.b = at.b + pass.k_begin * kPanel;
     block.panel_stride = p.k * kPanel;
+    block.b_end = at.b + (p.n + kPanel - 1) / kPanel * p.k * kPanel;
   } else {
     pack_b(g, at.b, pass.k_begin, depth, pass.panel_begin, pass.panel_end, scratch);
     block.b = scratch - pass.panel_begin * depth * kPanel;

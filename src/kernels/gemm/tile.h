@@ -38,6 +38,9 @@ struct RowBlock {
   int rows = 0;
   const float* b = nullptr;  // the first panel, at this block's first k
   int64_t panel_stride = 0;  // floats from panel to panel
+  // Behind the last of the weights that these panels are a part of, whose lines tiles may ask for before they are
+  // needed; null: behind this block's.
+  const float* b_end = nullptr;
   int64_t panel_begin = 0, panel_end = 0;
   int64_t n = 0;       // columns of C; the last panel may reach beyond
   float* c = nullptr;  // column 0 of this block's first row

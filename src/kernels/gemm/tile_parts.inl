@@ -22,6 +22,7 @@ constexpr int64_t kAhead = 64, kAheadFew = 8;  // steps of k
 struct TilePlace {
   MICA_INLINE static const float* end_of(const RowBlock& block) {
     const int64_t depth = block.segment_count * block.segment_k;
+    if (block.b_end) return block.b_end + block.panel_stride - kPanel;
     return depth > 0 ? block.b + block.panel_end * block.panel_stride + (depth - 1) * kPanel : block.b;
   }
 
@@ -30,8 +31,8 @@ struct TilePlace {
   int64_t c_stride;
   const float* bias;      // P * 16 floats, or null
   const float* residual;  // at the tile's first element, or null
-  // The last line of the panel that would be next behind the block. As many panels before it as a tile has is as far as
-  // a tile looks ahead, since pages behind the weights may be gone (what Winograd's layers have replaced is given
+  // The last line of the panel that would be next behind the weights. As many panels before it as a tile has is as far
+  // as a tile looks ahead, since pages behind the weights may be gone (what Winograd's layers have replaced is given
   // back): asking for a line of such a page takes hundreds of cycles each time, for the processor looks for it and
   // keeps nothing of what it did not find.
   const float* end;
