@@ -30,7 +30,7 @@ Ran run(const std::string& text, RunOptions options) {
   Ran ran;
   ran.outputs = support::run_session(session, text, options);
   for (const BoundStep& step : session.runner().last_segment()->steps)
-    if (step.name.starts_with("gemm")) {
+    if (step.name.starts_with("gemm") || step.name.starts_with("conv_f32")) {
       char words[1024];
       Explanation explanation;
       EXPECT_TRUE(explain_any_step(step.kernel, step.arguments, words, explanation));
@@ -94,6 +94,32 @@ TEST(StrassenProducts, ResidualsStandApart) {
   EXPECT_EQ(plain.kernel, "gemm_f32");
   EXPECT_EQ(made.kernel, "gemm_f32_strassen");
   EXPECT_EQ(difference(plain.outputs, made.outputs, 1e3), "");
+}
+
+// Pointwise convolutions likewise; weights that come at run are taken as they are.
+TEST(StrassenProducts, ArePointwiseConvolutionsToo) {
+  const auto text = [](const char* before, const char* operand) {
+    return "graph \"conv\"\n  input %x: f32[2,300,7,9] \"x\"\n" + weights("w", {150, 300, 1, 1}) + weights("b", {150}) +
+           before + "  %1 = conv(%x, " + operand +
+           ", %b)\n  %2 = silu(%1)\n  %y = add(%2, %1)\n  output %y \"y\"\nend\n";
+  };
+  const std::string constant = text("", "%w");
+  const Ran plain = run(constant, {});
+  EXPECT_EQ(plain.kernel, "conv_f32_pointwise");
+  const Forced forced("strassen");
+  RunOptions options;
+  const Ran fast = run(constant, options);
+  EXPECT_EQ(fast.kernel, "conv_f32_strassen");
+  EXPECT_NE(fast.choice.find("(chosen). strassen "), std::string::npos) << fast.choice;
+  EXPECT_EQ(difference(plain.outputs, fast.outputs, static_cast<double>(kDepth)), "");
+  for (int threads : {2, 3}) {
+    options.threads = threads;
+    EXPECT_EQ(difference(fast.outputs, run(constant, options).outputs, 0), "") << threads;
+  }
+  options.runner.low_memory = true;
+  EXPECT_EQ(run(constant, options).kernel, "conv_f32_pointwise");
+  const Ran late = run(text("  input %v: f32[150,300,1,1] \"v\"\n", "%v"), {});
+  EXPECT_EQ(late.kernel, "conv_f32_pointwise");
 }
 
 }  // namespace

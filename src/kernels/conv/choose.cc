@@ -224,6 +224,10 @@ bool reads_pixels(const ConvProblem& p) {
          plane_steps_fit(p) && !p.residual_in_place;
 }
 
+GemmProblem pointwise_product(const ConvProblem& p) {
+  return {.m = out_pixels(p), .n = p.out_channels, .k = p.in_channels, .residual_in_place = p.residual_in_place};
+}
+
 bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (has_pixels(p))
     return (algorithm == ConvAlgorithm::kAuto || algorithm == ConvAlgorithm::kImplicit) && reads_pixels(p);
@@ -243,6 +247,8 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
       return kWithSpread && p.groups == 1 && p.kernel[0] == 1 && p.stride[2] == 1 && taps_of(p) > 0 &&
              !p.residual_in_place &&
              panel_count(p.kernel[2] * p.out_channels) < p.kernel[2] * panel_count(p.out_channels);
+    case ConvAlgorithm::kStrassen:
+      return conv_fits(p, ConvAlgorithm::kPointwise) && strassen_fits(pointwise_product(p)) && !p.residual_in_place;
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd && winograd_plane(p, algorithm).fits && !p.residual_in_place;
@@ -256,11 +262,13 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   c.tile_rows = gemm_tile_rows(isa);
   if (out_pixels(p) <= 0 || p.out_channels <= 0) return c;
   if (c.algorithm == ConvAlgorithm::kPointwise) {
-    c.gemm = choose_gemm(
-        {.m = out_pixels(p), .n = p.out_channels, .k = p.in_channels, .residual_in_place = p.residual_in_place}, isa,
-        limits);
+    c.gemm = choose_gemm(pointwise_product(p), isa, limits);
     c.tasks = c.gemm.tasks;
     c.scratch_floats = c.gemm.scratch_floats;
+  } else if (c.algorithm == ConvAlgorithm::kStrassen) {
+    c.strassen = choose_strassen(pointwise_product(p), isa, limits);
+    c.tasks = c.strassen.tasks;
+    c.scratch_floats = c.strassen.scratch_floats;
   } else if (c.algorithm == ConvAlgorithm::kDepthwise) {
     choose_depthwise(p, limits, c);
   } else if (c.algorithm == ConvAlgorithm::kGrouped) {

@@ -26,7 +26,7 @@ const ConvKernels& conv_kernels(Isa isa) {
 
 namespace {
 constexpr std::string_view kNames[] = {"auto",   "pointwise", "implicit",  "depthwise", "grouped",
-                                       "spread", "winograd4", "winograd6", "winograd8"};
+                                       "spread", "strassen",  "winograd4", "winograd6", "winograd8"};
 constexpr uint32_t kWinogradSet = 7u << static_cast<int>(ConvAlgorithm::kWinograd4);
 }  // namespace
 
@@ -98,6 +98,7 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
   if (algorithm == ConvAlgorithm::kGrouped) return grouped_size(grouped_shape(p));
   if (algorithm == ConvAlgorithm::kSpread) return panels_size(spread_depth(p), p.kernel[2] * p.out_channels);
+  if (algorithm == ConvAlgorithm::kStrassen) return strassen_weights_size(pointwise_product(p));
   if (is_winograd(algorithm)) return winograd_size(p, algorithm);
   return p.groups * group_size(p);
 }

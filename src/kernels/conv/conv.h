@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/parts.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/strassen.h"
 
 namespace mica {
 
@@ -65,6 +65,7 @@ enum class ConvAlgorithm : uint8_t {
   kDepthwise,  // groups = in_channels = out_channels; weights by taps
   kGrouped,    // groups of 2, 4, 8, 16 or 32 input and as many output channels; weights by diagonals (pack/pack.h)
   kSpread,     // few output channels: the taps of a kernel row side by side in a panel; width stride 1, one group
+  kStrassen,   // kPointwise by Strassen's algorithm (gemm/strassen.h); weights made from panels
   kWinograd4,  // stride 1, one depth, 4, 6 or 8 points on each axis that has taps; weights transformed
   kWinograd6,  // (conv/winograd.h)
   kWinograd8,
@@ -90,7 +91,7 @@ inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes
 constexpr bool with_planes(int64_t stride) { return kWithPlanes[stride == 1 || stride == 2 ? stride : 0]; }
 
 // Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",
-// "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
+// "strassen", "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
 struct ConvForce {
   uint32_t set = 0;
   bool allows(ConvAlgorithm a) const { return set >> static_cast<int>(a) & 1; }
@@ -104,6 +105,7 @@ struct ConvPolicy {
   ConvForce force;
   bool low_memory = false;  // no algorithm whose weights take more room than the plain ones
   bool is_phase = false;    // of a transposed convolution: only algorithms that its phases take
+  bool from_panels = true;  // the weights are constant: they can be made from panels
   // Measured to be the fastest: taken when it fits and is one that could be taken unasked, unless something is forced.
   ConvAlgorithm tuned = ConvAlgorithm::kAuto;
 };
@@ -111,6 +113,7 @@ struct ConvPolicy {
 struct ConvChoice {
   ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
   GemmChoice gemm;  // kPointwise, and kImplicit when `gathered`
+  StrassenChoice strassen;
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
   // each pixel. `by_taps`: not gathered, but multiplied tap by tap for the pixels that find it inside.
@@ -139,6 +142,9 @@ struct ConvChoice {
 // Floats from one gathered row of so many to the next: an odd number of lines keeps the rows of a tile from falling on
 // the same sets.
 inline int64_t row_pitch(int64_t depth) { return (depth + 31) / 32 * 32 + 16; }
+
+// kPointwise as a product of matrices.
+GemmProblem pointwise_product(const ConvProblem& problem);
 
 // Whether the algorithm can compute the problem at all.
 bool conv_fits(const ConvProblem& problem, ConvAlgorithm algorithm);
@@ -169,11 +175,12 @@ struct WinogradWeights;  // kernels/conv/winograd.h
 using WinogradWeightsFn = void (*)(const WinogradWeights& weights);
 
 // Weights w[out_channels][in_channels / groups][kernel...], dense, into the form that the algorithm reads. `transform`:
-// an instruction set's, for Winograd's; null: the portable one, with the same bits.
+// an instruction set's, for Winograd's; null: the portable one, with the same bits. kStrassen's are made from
+// kImplicit's by strassen_weights.
 int64_t packed_conv_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed,
                WinogradWeightsFn transform = nullptr);
-// Not for Winograd's and kSpread's.
+// Not for Winograd's, kSpread's and kStrassen's.
 void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
 
 struct ConvArgs {

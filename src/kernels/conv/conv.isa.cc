@@ -10,15 +10,13 @@
 namespace mica::MICA_ISA {
 namespace {
 
-// All pixels as rows of a plain product: the input's own, or gathered ones.
+// All pixels as rows of a product: the input's own, or gathered ones.
 void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
   GemmArgs g;
-  g.problem = {.m = p.images * p.out[0] * p.out[1] * p.out[2],
-               .n = p.out_channels,
-               .k = c.gathered ? c.segments * c.segment_k : p.in_channels,
-               .residual_in_place = p.residual_in_place};
+  g.problem = pointwise_product(p);
+  if (c.gathered) g.problem.k = c.segments * c.segment_k;
   g.choice = c.gemm;
   g.a = args.x;
   g.a_stride = c.gathered ? c.row_pitch : p.in_view.pixel;
@@ -27,7 +25,10 @@ void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, f
   g.c_stride = p.out_view.pixel;
   g.epilogue = args.epilogue;
   g.epilogue.residual_stride = p.residual_view.pixel;
-  gemm_kernels.run(g, task_begin, task_end, scratch);
+  if (!kWithStrassen || c.algorithm != ConvAlgorithm::kStrassen)
+    return gemm_kernels.run(g, task_begin, task_end, scratch);
+  g.choice = c.strassen.product;
+  gemm_kernels.strassen({g, c.strassen}, task_begin, task_end, scratch);
 }
 
 using RunTasks = void (*)(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
@@ -52,6 +53,8 @@ RunTasks tasks_of(ConvAlgorithm algorithm) {
     case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_depthwise : nullptr;
     case ConvAlgorithm::kGrouped: return kWithGrouped ? run_each<run_grouped_task> : nullptr;
     case ConvAlgorithm::kSpread: return kWithSpread ? run_each<run_spread_task> : nullptr;
+    case ConvAlgorithm::kPointwise:
+    case ConvAlgorithm::kStrassen: return run_pointwise;
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd ? run_winograd_tasks : nullptr;
@@ -60,8 +63,7 @@ RunTasks tasks_of(ConvAlgorithm algorithm) {
 }
 
 void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
-  if (args.choice.algorithm == ConvAlgorithm::kPointwise || (kWithGather && args.choice.gathered))
-    return run_pointwise(args, task_begin, task_end, scratch);
+  if (kWithGather && args.choice.gathered) return run_pointwise(args, task_begin, task_end, scratch);
   tasks_of(args.choice.algorithm)(args, task_begin, task_end, scratch);
 }
 

@@ -77,8 +77,7 @@ struct ConvCase {
                   .y = y.data(),
                   .epilogue = epilogue,
                   .row_means = row_means.empty() ? nullptr : row_means.data()};
-    packed.assign(packed_conv_size(p, args.choice.algorithm), std::numeric_limits<float>::quiet_NaN());
-    pack_conv(p, args.choice.algorithm, weights.data(), packed.data());
+    pack(isa, args.choice.algorithm);
     args.w = packed.data();
     // Scratch is 64-byte aligned, holds NaN, and ends where it was promised to end.
     scratch.assign(args.choice.scratch_floats + 16 + 4, std::numeric_limits<float>::quiet_NaN());
@@ -87,6 +86,20 @@ struct ConvCase {
     for (int64_t t = 0; t < args.choice.tasks; t += chunk)
       conv_kernels(isa).run(args, t, std::min(t + chunk, args.choice.tasks), aligned);
     for (int i = 0; i < 4; ++i) ASSERT_EQ(aligned[args.choice.scratch_floats + i], kUntouched) << "scratch overrun";
+  }
+
+  void pack(Isa isa, ConvAlgorithm algorithm) {
+    const bool strassen = algorithm == ConvAlgorithm::kStrassen;
+    const ConvAlgorithm first = strassen ? ConvAlgorithm::kImplicit : algorithm;
+    packed.assign(packed_conv_size(p, first), std::numeric_limits<float>::quiet_NaN());
+    pack_conv(p, first, weights.data(), packed.data());
+    if (!strassen) return;
+    const std::vector<float> panels = packed;
+    packed.assign(packed_conv_size(p, algorithm), std::numeric_limits<float>::quiet_NaN());
+    StrassenWeights sums = strassen_weights_of(pointwise_product(p), 1);
+    sums.from = panels.data();
+    sums.to = packed.data();
+    gemm_kernels(isa).strassen_weights(sums, 0, sums.panels);
   }
 
   // The sum at one output, and the sum of its terms' magnitudes.

@@ -130,15 +130,27 @@ double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
   return kDeviations * winograd_error(plane, plane.slices * channels);
 }
 
-// Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error.
+// Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error. Strassen's is a
+// candidate only where it is so by a margin of its own.
 bool beats(const ConvCandidate& c, const ConvCandidate& other) {
-  return c.cycles * (c.error > other.error ? kPriceOfError : 1) < other.cycles;
+  const bool priced = c.error > other.error && c.algorithm != ConvAlgorithm::kStrassen;
+  return c.cycles * (priced ? kPriceOfError : 1) < other.cycles;
 }
 
 // Whether the policy leaves the algorithm, forced or not.
 bool is_left(ConvAlgorithm a, const ConvPolicy& policy) {
   if (is_winograd(a)) return !policy.low_memory;
+  if (a == ConvAlgorithm::kStrassen) return !policy.low_memory && !policy.is_phase && policy.from_panels;
   return !policy.is_phase || (a != ConvAlgorithm::kSpread && a != ConvAlgorithm::kGrouped);
+}
+
+// As a product of matrices is judged.
+void take_strassen(const GemmProblem& p, Isa isa, const GemmLimits& limits, ConvCandidate& one) {
+  const GemmCandidate strassen = gemm_candidates(p, isa, limits).list[static_cast<int>(GemmAlgorithm::kStrassen)];
+  one.error = strassen.error;
+  one.allowed = strassen.allowed;
+  one.modest = choose_gemm_algorithm(p, isa, limits, {}) == GemmAlgorithm::kStrassen;
+  one.cycles = strassen.cycles;
 }
 
 }  // namespace
@@ -159,6 +171,10 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     one.algorithm = static_cast<ConvAlgorithm>(i + 1);
     one.fits = conv_fits(p, one.algorithm);
     if (!one.fits || out_pixels(p) <= 0 || p.out_channels <= 0) continue;
+    if (one.algorithm == ConvAlgorithm::kStrassen) {
+      take_strassen(pointwise_product(p), isa, limits, one);
+      continue;
+    }
     const bool winograd = is_winograd(one.algorithm);
     one.error = error_of(p, one.algorithm);
     one.allowed = !winograd || one.error <= kMostConvError;

@@ -18,9 +18,10 @@ int64_t whole_lines(int64_t n) { return up(n, kPanel) * kPanel; }
 
 constexpr int64_t kTasksPerThread = 2;
 constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 266;
-// A vector of A's sums, read and written, and one of the products on its way into a sum; bytes a cycle of these, in
-// addition, where the products of a block leave the second-level cache.
-constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5;
+// Sixteen numbers of A's sums, read and written, and of the products on their way into a sum; bytes a cycle of these,
+// in addition, where the products of a block leave the second-level cache. Half units (cost.h) have half of these
+// cycles for arithmetic, which these do not wait for, and less than that elsewhere.
+constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5, kHalfUnits = 0.375;
 // What the seven products take beside plain ones of their sizes: they add what a buffer holds, and their weights stay
 // in no cache from one block of rows to the next.
 constexpr double kProductPrice = 1.015;
@@ -28,7 +29,7 @@ constexpr double kDeviations = 8;
 constexpr int64_t kLeastRows = 128;  // fewer wait for the weights where these come from memory
 // What is predicted to take this much less is taken. Less is within what measurements scatter by, and a row's error
 // goes by the larger one of its pair.
-constexpr double kMargin = 1.07;
+constexpr double kMargin = 1.04;
 
 // Floats of a task's sums and products.
 int64_t task_floats(const GemmProblem& p, const StrassenHalves& half, int64_t m_block, int64_t n_block) {
@@ -50,17 +51,15 @@ int64_t rows_of_block(const StrassenHalves& half, int64_t tile_rows, int64_t l2_
 // Cycles of a task: rows of each half of A by panels of each half of B.
 double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int64_t rows, int64_t panels) {
   const StrassenHalves half = strassen_halves(p);
-  const auto lanes = static_cast<int64_t>(cost_lanes(isa).lanes);
   const int64_t right = least(panels, panel_count(p.n - half.n));
   const double product = 4 * product_cycles(isa, rows, panels, half.k) + 3 * product_cycles(isa, rows, right, half.k);
   const double weights = static_cast<double>((4 * panels + 3 * right) * half.k * kPanel) * 4;
-  const double sums = static_cast<double>(rows * 4 * up(half.k, lanes)) * kSumCycles;
+  const double sums = static_cast<double>(rows * 4 * panel_count(half.k)) * kSumCycles;
   const int64_t part_floats = rows * panels * kPanel, part_bytes = part_floats * static_cast<int64_t>(sizeof(float));
-  const int64_t part_vectors = part_floats / lanes;  // of whole panels
-  double parts = static_cast<double>(kStrassenProducts * part_vectors) * kPartCycles;
+  double parts = static_cast<double>(kStrassenProducts * rows * panels) * kPartCycles;
   if (3 * part_bytes > limits.l2_bytes / 2)
     parts += static_cast<double>(kStrassenProducts * part_bytes) / kFarPartBytes;
-  return overlapped(product * kProductPrice, weights, limits) + sums + parts;
+  return overlapped(product * kProductPrice, weights, limits) + (sums + parts) * (limits.half_units ? kHalfUnits : 1);
 }
 
 double strassen_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits) {

@@ -28,7 +28,8 @@
 namespace mica {
 
 // What a trimmed build may leave out (cmake/MicaTrim.cmake): it is then never chosen.
-inline constexpr bool kWithStrassen = has_part("kernel", "gemm_f32_strassen");
+inline constexpr bool kWithStrassen =
+    has_part("kernel", "gemm_f32_strassen") || has_part("kernel", "conv_f32_strassen");
 
 enum class GemmAlgorithm : uint8_t { kPlain, kStrassen };
 std::string_view name_of(GemmAlgorithm algorithm);

@@ -22,8 +22,8 @@ bool is_countable(int64_t images, const int64_t (&extent)[3], int64_t channels) 
   return product({images, extent[0], extent[1], extent[2], channels, sizeof(float)}, "pictures").ok();
 }
 
-// The form that bind will ask for when all operands have channels innermost. Winograd's is made at bind, from panels,
-// which other algorithms read as they are.
+// The form that bind will ask for when all operands have channels innermost. Winograd's and Strassen's are made at
+// bind, from panels, which other algorithms read as they are.
 std::vector<PackWish> pack(const Node& node) {
   const Value& weights = *node.inputs[1];
   TensorView x;
@@ -35,7 +35,8 @@ std::vector<PackWish> pack(const Node& node) {
   p.in_view = dense_view(p.in, p.in_channels);
   p.out_view = dense_view(p.out, p.out_channels);
   const ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  const bool at_bind = is_winograd(algorithm) || algorithm == ConvAlgorithm::kSpread;
+  const bool at_bind =
+      is_winograd(algorithm) || algorithm == ConvAlgorithm::kSpread || algorithm == ConvAlgorithm::kStrassen;
   return {{1, conv::pack_key(p, at_bind ? ConvAlgorithm::kImplicit : algorithm)}};
 }
 

@@ -16,6 +16,7 @@ ConvAlgorithm tuned_algorithm(const BindScope& scope, const ConvProblem& p) {
 ConvAlgorithm algorithm_of(const BindScope& scope, const ConvProblem& p) {
   const ConvPolicy policy{.force = conv_force(scope.machine->force.view()),
                           .low_memory = scope.low_memory,
+                          .from_panels = scope.input(1).constant,
                           .tuned = tuned_algorithm(scope, p)};
   if (scope.exact) return choose_conv_algorithm(p, Isa::kAvx512, {}, policy);
   return choose_conv_algorithm(p, scope.machine->isa, limits_of(*scope.machine), policy);
@@ -44,7 +45,9 @@ ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) 
 }
 
 // A product of whole rows and one of gathered rows have the same sums: which of them it is depends on strides.
-bool makes_rows(ConvAlgorithm a) { return !is_winograd(a) && a != ConvAlgorithm::kAuto; }
+bool makes_rows(ConvAlgorithm a) {
+  return !is_winograd(a) && a != ConvAlgorithm::kAuto && a != ConvAlgorithm::kStrassen;
+}
 ConvAlgorithm band_algorithm(ConvAlgorithm whole, const ConvProblem& band) {
   if (whole != ConvAlgorithm::kPointwise && whole != ConvAlgorithm::kImplicit) return whole;
   return conv_fits(band, ConvAlgorithm::kPointwise) ? ConvAlgorithm::kPointwise : ConvAlgorithm::kImplicit;

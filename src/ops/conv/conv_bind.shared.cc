@@ -3,6 +3,7 @@
 #include "kernels/conv/winograd.h"
 #include "ops/conv/conv_problem.h"
 #include "step/gemm_epilogue.h"
+#include "step/pack_strassen.h"
 
 namespace mica::conv {
 namespace {
@@ -36,6 +37,11 @@ void pack_at_run(const void* arguments, void* const* operands, const TaskRange&)
 Status pack_weights(BindScope& scope, ConvStep& step) {
   const ConvProblem& p = step.args.problem;
   const ConvAlgorithm algorithm = step.args.choice.algorithm;
+  if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) {
+    const PackKey key = pack_key(p, algorithm), panels = pack_key(p, ConvAlgorithm::kImplicit);
+    MICA_TRY(step.args.w, strassen_ahead(scope, pointwise_product(p), 1, key, panels));
+    return {};
+  }
   const auto bytes = static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float);
   MICA_TRY(Packing * packing, scope.arguments<Packing>());
   *packing = {p, algorithm, 1, 0, step.kernels->winograd_weights};

@@ -64,8 +64,10 @@ inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char>
   }
   out.is_tuned = step.tuned;
   out.is_forced = step.force.allows(chosen);
+  const bool from_panels = step.operands.w < 0;  // weights that come at run are packed as they come
   for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
-    out.can_force = out.can_force || (c.allowed && step.force.allows(c.algorithm));
+    out.can_force = out.can_force || (c.allowed && step.force.allows(c.algorithm) &&
+                                      (from_panels || c.algorithm != ConvAlgorithm::kStrassen));
   return true;
 }
 
@@ -79,6 +81,7 @@ inline std::string_view step_name(ConvAlgorithm algorithm, bool row_means = fals
     case ConvAlgorithm::kDepthwise: return row_means ? "conv_f32_depthwise_means" : "conv_f32_depthwise";
     case ConvAlgorithm::kGrouped: return row_means ? "conv_f32_grouped_means" : "conv_f32_grouped";
     case ConvAlgorithm::kSpread: return "conv_f32_spread";
+    case ConvAlgorithm::kStrassen: return "conv_f32_strassen";
     case ConvAlgorithm::kWinograd4: return "conv_f32_winograd4";
     case ConvAlgorithm::kWinograd6: return "conv_f32_winograd6";
     case ConvAlgorithm::kWinograd8: return "conv_f32_winograd8";

@@ -3,10 +3,10 @@
 #include <bit>
 
 #include "base/format.h"
-#include "kernels/gemm/strassen.h"
 #include "kernels/pack/form.h"
 #include "step/explanation.h"
 #include "step/gemm_epilogue.h"
+#include "step/pack_strassen.h"
 
 namespace mica::matmul {
 
@@ -188,34 +188,6 @@ inline Status pack_ahead(BindScope& scope, int64_t matrices, const ProductOption
   return {};
 }
 
-struct StrassenPacking {
-  StrassenWeights weights;
-  const GemmKernels* kernels;
-};
-inline void pack_strassen(const void* panels, void* to, const void* context, int64_t first, int64_t last) {
-  const auto& p = *static_cast<const StrassenPacking*>(context);
-  StrassenWeights weights = p.weights;
-  weights.from = static_cast<const float*>(panels);
-  weights.to = static_cast<float*>(to);
-  p.kernels->strassen_weights(weights, first, last);
-}
-// From the panels that a file may hold: those of a factor of 1.
-inline Status pack_strassen_ahead(BindScope& scope, const ProductOptions& options, ProductStep& step) {
-  const GemmProblem& p = step.args.problem;
-  MICA_TRY(StrassenPacking * packing, scope.arguments<StrassenPacking>());
-  *packing = {strassen_weights_of(p, options.alpha), step.kernels};
-  PackRequest request{.key = product_key(options.flip_b, options.alpha),
-                      .bytes = static_cast<size_t>(strassen_weights_size(p)) * sizeof(float),
-                      .context = packing,
-                      .from = product_key(options.flip_b, 1),
-                      .pack_parts = pack_strassen,
-                      .parts = packing->weights.panels};
-  request.key.kind = static_cast<uint32_t>(PackKind::kStrassen16);
-  MICA_TRY(const void* packed, scope.packed(1, request));
-  step.args.b = static_cast<const float*>(packed);
-  return {};
-}
-
 // By this machine's costs; where results must not depend on the machine, by those of a fixed one. For a constant B.
 inline GemmAlgorithm algorithm_of(const BindScope& scope, const ProductStep& step) {
   const GemmPolicy policy{.force = step.forced, .low_memory = scope.low_memory};
@@ -237,7 +209,9 @@ inline Status take_algorithm(BindScope& scope, int64_t matrices, const ProductOp
   if (!kWithStrassen || step.algorithm == GemmAlgorithm::kPlain) return pack_ahead(scope, matrices, options, step);
   step.strassen = choose_strassen(g.problem, step.isa, step.limits);
   g.choice = step.strassen.product;
-  return pack_strassen_ahead(scope, options, step);
+  MICA_TRY(g.b, strassen_ahead(scope, g.problem, options.alpha, product_key(options.flip_b, options.alpha),
+                               product_key(options.flip_b, 1)));
+  return {};
 }
 
 inline Status add_product(BindScope& scope, const ProductStep& step) {

@@ -1,0 +1,36 @@
+// The matrices of Strassen's algorithm for a constant operand: what products and pointwise convolutions share.
+#pragma once
+#include "kernels/gemm/strassen.h"
+#include "step/run.h"
+
+namespace mica {
+
+struct StrassenPacking {
+  StrassenWeights weights;
+  const GemmKernels* kernels;
+};
+
+inline void pack_strassen(const void* panels, void* to, const void* context, int64_t first, int64_t last) {
+  const auto& p = *static_cast<const StrassenPacking*>(context);
+  StrassenWeights weights = p.weights;
+  weights.from = static_cast<const float*>(panels);
+  weights.to = static_cast<float*>(to);
+  p.kernels->strassen_weights(weights, first, last);
+}
+
+// Those of B · alpha, kept by `key`, from the panels of B that a file may hold, which have the key `panels`.
+inline Result<const float*> strassen_ahead(BindScope& scope, const GemmProblem& p, float alpha, PackKey key,
+                                           const PackKey& panels) {
+  MICA_TRY(StrassenPacking * packing, scope.arguments<StrassenPacking>());
+  *packing = {strassen_weights_of(p, alpha), &gemm_kernels(scope.machine->isa)};
+  key.kind = static_cast<uint32_t>(PackKind::kStrassen16);
+  MICA_TRY(const void* packed, scope.packed(1, {.key = key,
+                                                .bytes = static_cast<size_t>(strassen_weights_size(p)) * sizeof(float),
+                                                .context = packing,
+                                                .from = panels,
+                                                .pack_parts = pack_strassen,
+                                                .parts = packing->weights.panels}));
+  return static_cast<const float*>(packed);
+}
+
+}  // namespace mica
