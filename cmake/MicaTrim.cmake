@@ -14,7 +14,7 @@
 #   measured choices               what `mica tune` measured: the model had such a file
 #   kernel conv_f32_winograd6      a kernel that ran on the machine that wrote the list: algorithms of convolutions that
 #                                  no list names are left out too. Implicit products stay: they serve every convolution,
-#                                  where another machine or shape would have taken another algorithm. Strassen's algorithm
+#                                  where another machine or shape would have taken another algorithm. Strassen's
 #                                  (gemm_f32_strassen, conv_f32_strassen) is left out
 #
 # The lines become `mica_parts.inc`, which base/parts.h reads. Without MICA_TRIM everything is there. The compiler needs

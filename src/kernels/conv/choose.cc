@@ -248,7 +248,8 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
              !p.residual_in_place &&
              panel_count(p.kernel[2] * p.out_channels) < p.kernel[2] * panel_count(p.out_channels);
     case ConvAlgorithm::kStrassen:
-      return conv_fits(p, ConvAlgorithm::kPointwise) && strassen_fits(pointwise_product(p)) && !p.residual_in_place;
+      return kWithStrassen && conv_fits(p, ConvAlgorithm::kPointwise) && strassen_fits(pointwise_product(p)) &&
+             !p.residual_in_place;
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd && winograd_plane(p, algorithm).fits && !p.residual_in_place;
@@ -265,7 +266,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     c.gemm = choose_gemm(pointwise_product(p), isa, limits);
     c.tasks = c.gemm.tasks;
     c.scratch_floats = c.gemm.scratch_floats;
-  } else if (c.algorithm == ConvAlgorithm::kStrassen) {
+  } else if (kWithStrassen && c.algorithm == ConvAlgorithm::kStrassen) {
     c.strassen = choose_strassen(pointwise_product(p), isa, limits);
     c.tasks = c.strassen.tasks;
     c.scratch_floats = c.strassen.scratch_floats;

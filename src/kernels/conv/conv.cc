@@ -98,7 +98,7 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
   if (algorithm == ConvAlgorithm::kGrouped) return grouped_size(grouped_shape(p));
   if (algorithm == ConvAlgorithm::kSpread) return panels_size(spread_depth(p), p.kernel[2] * p.out_channels);
-  if (algorithm == ConvAlgorithm::kStrassen) return strassen_weights_size(pointwise_product(p));
+  if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) return strassen_weights_size(pointwise_product(p));
   if (is_winograd(algorithm)) return winograd_size(p, algorithm);
   return p.groups * group_size(p);
 }

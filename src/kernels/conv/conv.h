@@ -84,7 +84,7 @@ inline constexpr bool kWithDepthwise = has_part_like("kernel", "conv_f32_depthwi
 inline constexpr bool kWithGrouped = has_part_like("kernel", "conv_f32_grouped");
 inline constexpr bool kWithGather = has_part("kernel", "conv_gather_f32");
 inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
-inline constexpr bool kWithTapsApart = has_part("taps", "apart");  // ConvChoice::by_taps
+inline constexpr bool kWithTapsApart = has_part("taps", "apart");  // ConvChoice::by_taps, phases of kDepthwise
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
 inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes", "1"), has_part("planes", "2")};

@@ -171,7 +171,7 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     one.algorithm = static_cast<ConvAlgorithm>(i + 1);
     one.fits = conv_fits(p, one.algorithm);
     if (!one.fits || out_pixels(p) <= 0 || p.out_channels <= 0) continue;
-    if (one.algorithm == ConvAlgorithm::kStrassen) {
+    if (kWithStrassen && one.algorithm == ConvAlgorithm::kStrassen) {
       take_strassen(pointwise_product(p), isa, limits, one);
       continue;
     }

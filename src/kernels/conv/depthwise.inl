@@ -257,7 +257,8 @@ MICA_INLINE DepthwiseRowFn depthwise_fn_of(int64_t width) {
 // other.
 MICA_INLINE int64_t depthwise_phases(const ConvProblem& p) {
   constexpr int64_t kLeastPixels = 7;
-  const bool pays = p.stride[2] == 1 && p.kernel[0] * p.kernel[1] > 1 && p.out[2] >= kLeastPixels * p.dilation[2];
+  const bool pays =
+      kWithTapsApart && p.stride[2] == 1 && p.kernel[0] * p.kernel[1] > 1 && p.out[2] >= kLeastPixels * p.dilation[2];
   return pays ? p.dilation[2] : 1;
 }
 
@@ -442,9 +443,9 @@ class DepthwiseRunner {
     d_.lanes = static_cast<int>(width < kLanes ? width : kLanes);
     d_.bias = args_.epilogue.bias ? args_.epilogue.bias + channel : nullptr;
     d_.out = args_.y + at(args_.problem.out_view, o) + channel;
-    if (phases_ == 1) fn(args_.problem, d_);
-    for (int64_t phase = 0; phase < phases_ && phases_ > 1; ++phase)
-      run_depthwise_phase(fn, args_.problem, d_, taps_, phase);
+    const bool apart = kWithTapsApart && phases_ > 1;
+    if (!apart) fn(args_.problem, d_);
+    for (int64_t phase = 0; apart && phase < phases_; ++phase) run_depthwise_phase(fn, args_.problem, d_, taps_, phase);
     tell(d_.out, row, channel, width);
   }
 

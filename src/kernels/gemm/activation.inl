@@ -193,11 +193,17 @@ MICA_INLINE void activate_rest(const TileOut& t, float a, float b, int64_t begin
   }
 }
 
+// Nothing, or a clip: never without a residual, for registers do them.
+constexpr bool is_plain(Activation kind) { return kind == Activation::kNone || kind == Activation::kClip; }
+
 // out = activation(in + residual), or activation(in) + residual; `residual` may be `out`.
 template <Activation kKind>
 MICA_INLINE void activate_tile(const TileOut& t, float a, float b) {
-  if (!t.residual && t.columns == 2 * kLanes) return activate_panel<kKind>(t, a, b);
-  const int64_t begin = t.residual ? 0 : activate_fours<kKind>(t, a, b);
+  int64_t begin = 0;
+  if constexpr (!is_plain(kKind)) {
+    if (!t.residual && t.columns == 2 * kLanes) return activate_panel<kKind>(t, a, b);
+    if (!t.residual) begin = activate_fours<kKind>(t, a, b);
+  }
   if (begin < t.columns) activate_rest<kKind>(t, a, b, begin);
 }
 
@@ -231,8 +237,7 @@ inline constexpr bool kWithHardSwish = has_activation(Activation::kHardSwish);
 // are, and need a pass of their own.
 struct LaneFinish {
   MICA_INLINE static bool suffices(const GemmEpilogue& e) {
-    const bool cheap = e.activation == Activation::kNone || e.activation == Activation::kClip ||
-                       (kWithHardSwish && e.activation == Activation::kHardSwish);
+    const bool cheap = is_plain(e.activation) || (kWithHardSwish && e.activation == Activation::kHardSwish);
     return cheap && !e.residual;
   }
 

@@ -30,8 +30,7 @@ MICA_INLINE int width_of(int64_t columns, int j) {
 
 // Whether it costs little while the sums are in registers. A cheap function is worth that in the highest tile only.
 constexpr bool in_registers(Activation a, int rows) {
-  return a == Activation::kNone || a == Activation::kClip ||
-         (kWithHardSwish && a == Activation::kHardSwish && rows == kMaxRows);
+  return is_plain(a) || (kWithHardSwish && a == Activation::kHardSwish && rows == kMaxRows);
 }
 
 // The first terms: what C holds, or the bias. kPart: the tile may reach beyond the last column.
