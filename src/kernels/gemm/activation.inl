@@ -193,7 +193,7 @@ MICA_INLINE void activate_rest(const TileOut& t, float a, float b, int64_t begin
   }
 }
 
-// Nothing, or a clip: never without a residual, for registers do them.
+// Nothing, or a clip. Registers do these, so that they are wanted here for the sake of a residual alone.
 constexpr bool is_plain(Activation kind) { return kind == Activation::kNone || kind == Activation::kClip; }
 
 // out = activation(in + residual), or activation(in) + residual; `residual` may be `out`.
