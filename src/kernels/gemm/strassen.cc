@@ -35,7 +35,7 @@ constexpr double kMargin = 1.04;
 int64_t task_floats(const GemmProblem& p, const StrassenHalves& half, int64_t m_block, int64_t n_block) {
   const bool by_rows = p.a_form == MatrixForm::kRows;
   const int64_t sum = by_rows ? m_block * whole_lines(half.k) : half.k * whole_lines(m_block);
-  return 4 * sum + 3 * m_block * whole_lines(n_block);
+  return 4 * sum + 3 * m_block * whole_lines(n_block) + strassen_flags(m_block);
 }
 
 // Rows of a half that a block takes, of equal blocks. Each passes all weights, of 7/4 of the plain product's size, from
@@ -57,8 +57,7 @@ double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int6
   const double sums = static_cast<double>(rows * 4 * panel_count(half.k)) * kSumCycles;
   const int64_t part_floats = rows * panels * kPanel, part_bytes = part_floats * static_cast<int64_t>(sizeof(float));
   double parts = static_cast<double>(kStrassenProducts * rows * panels) * kPartCycles;
-  if (3 * part_bytes > limits.l2_bytes / 2)
-    parts += static_cast<double>(kStrassenProducts * part_bytes) / kFarPartBytes;
+  if (8 * part_bytes > limits.l2_bytes) parts += static_cast<double>(kStrassenProducts * part_bytes) / kFarPartBytes;
   return overlapped(product * kProductPrice, weights, limits) + (sums + parts) * (limits.half_units ? kHalfUnits : 1);
 }
 
@@ -150,7 +149,8 @@ GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLim
   const GemmCandidates all = gemm_candidates(p, isa, limits);
   const GemmCandidate &plain = all.list[0], &strassen = all.list[1];
   if (!strassen.allowed || policy.low_memory) return GemmAlgorithm::kPlain;
-  const bool pays = strassen.modest && p.m >= kLeastRows && strassen.cycles * kMargin < plain.cycles;
+  const bool pays =
+      strassen.modest && p.a_form == MatrixForm::kRows && p.m >= kLeastRows && strassen.cycles * kMargin < plain.cycles;
   return policy.force || pays ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
 }
 

@@ -18,6 +18,8 @@
 //
 // A row with a NaN or an infinity and the one that it is paired with are multiplied apart, by B11, B21, B22 and T3, so
 // that neither reaches another row: what a plain product makes NaN is NaN, what it makes infinite is infinite or NaN.
+// So are two rows of A (not of A transposed, which is only multiplied so when asked for) of which one has a number
+// more than kMostUneven times as large as all of the other: a row errs by the larger one of its pair.
 // The residual must not be C itself.
 #pragma once
 #include <span>
@@ -35,6 +37,9 @@ enum class GemmAlgorithm : uint8_t { kPlain, kStrassen };
 std::string_view name_of(GemmAlgorithm algorithm);
 
 inline constexpr int kStrassenProducts = 7;
+inline constexpr float kMostUneven = 32;
+// Floats that hold a flag for each row of a block.
+inline __attribute__((always_inline)) int64_t strassen_flags(int64_t rows) { return (rows + 63) / 64 * 16; }
 
 // Rows, columns and steps of k of the upper left quarters.
 struct StrassenHalves {

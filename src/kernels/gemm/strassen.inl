@@ -33,34 +33,54 @@ MICA_INLINE void store_some(float* p, F32 x, int width) {
     store_partial(p, x, width);
 }
 
+// The largest numbers of a pair of rows, and 0 or NaN: a sum is not finite where a term is not.
+struct PairSize {
+  F32 upper = zero(), lower = zero(), zeros = zero();
+
+  MICA_INLINE void take(F32 a11, F32 a12, F32 a21, F32 a22, F32 sum) {
+    upper = max_fast(max_fast(upper, abs(a11)), abs(a12));
+    lower = max_fast(max_fast(lower, abs(a21)), abs(a22));
+    zeros = fma(sum, zero(), zeros);
+  }
+  // Whether neither row errs by more than the other's size allows; false for a NaN or an infinity.
+  MICA_INLINE bool is_even() const {
+    const float high = reduce_max(add(upper, zeros)), low = reduce_max(lower);
+    return high <= kMostUneven * low && low <= kMostUneven * high;
+  }
+};
+
 // The four sums, one after the other `size` floats apart. Rows are so short that the processor's own fetches begin anew
-// with each. False when a quarter may hold a NaN or an infinity.
-inline bool sum_quarters(const QuarterRows& q, float* sums, int64_t size, int64_t stride) {
+// with each. Tells each row whether its pair is even (a row of A, not of A transposed), and returns whether all are;
+// without `apart`, whether all numbers are finite.
+inline bool sum_quarters(const QuarterRows& q, float* sums, int64_t size, int64_t stride, bool* apart) {
   constexpr int64_t kRowsAhead = 2;
   const int64_t ahead = kRowsAhead * q.stride;
-  F32 zeros = zero();
-  each_vector(
-      q.rows, q.columns, [&](int64_t i, int64_t j, int width) __attribute__((always_inline)) {
-        const int64_t at = i * q.stride + j;
-        float* to = sums + i * stride + j;
-        prefetch(q.a11 + at + ahead);
-        prefetch(q.a12 + at + ahead);
-        prefetch(q.a21 + at + ahead);
-        prefetch(q.a22 + at + ahead);
-        const F32 a11 = load_some(q.a11 + at, width), a21 = load_some(q.a21 + at, width);
-        const F32 a12 = load_some(q.a12 + at, width);
-        const F32 s1 = add(a21, load_some(q.a22 + at, width)), s2 = sub(s1, a11);
-        store_some(to, s1, width);
-        store_some(to + size, s2, width);
-        store_some(to + 2 * size, sub(a11, a21), width);
-        store_some(to + 3 * size, sub(a12, s2), width);
-        zeros = fma(add(add(a11, a12), s1), zero(), zeros);  // a sum is not finite where a term is not
-      });
-  float lanes[kLanes];
-  store(lanes, zeros);
-  bool finite = true;
-  for (const float lane : lanes) finite = finite && lane == 0;
-  return finite;
+  PairSize pair;
+  bool even = true;
+  for (int64_t i = 0; i < q.rows; ++i) {
+    if (apart) pair = {};
+    each_vector(
+        1, q.columns, [&](int64_t, int64_t j, int width) __attribute__((always_inline)) {
+          const int64_t at = i * q.stride + j;
+          float* to = sums + i * stride + j;
+          prefetch(q.a11 + at + ahead);
+          prefetch(q.a12 + at + ahead);
+          prefetch(q.a21 + at + ahead);
+          prefetch(q.a22 + at + ahead);
+          const F32 a11 = load_some(q.a11 + at, width), a21 = load_some(q.a21 + at, width);
+          const F32 a12 = load_some(q.a12 + at, width), a22 = load_some(q.a22 + at, width);
+          const F32 s1 = add(a21, a22), s2 = sub(s1, a11);
+          store_some(to, s1, width);
+          store_some(to + size, s2, width);
+          store_some(to + 2 * size, sub(a11, a21), width);
+          store_some(to + 3 * size, sub(a12, s2), width);
+          pair.take(a11, a12, a21, a22, add(add(a11, a12), s1));
+        });
+    if (!apart) continue;
+    apart[i] = !pair.is_even();
+    even = even && !apart[i];
+  }
+  return apart ? even : reduce_add(pair.zeros) == 0;
 }
 
 // A task: a block of rows of both halves of A by a block of columns of both halves of B.
@@ -72,6 +92,7 @@ struct StrassenBlock {
   int64_t column, left, right;  // of the halves: the first, and how many of the left and of the right half
   int64_t lower_row, skip;      // where the lower half's rows begin; 1 where the first one is another block's
   float *sums, *x, *y, *z;      // S1 to S4, s_size apart; products and their sums
+  bool* apart;                  // of each pair of rows: whether it is multiplied once more
   int64_t s_stride, s_size, x_stride;
   float* scratch;  // of a product
 };
@@ -198,13 +219,11 @@ inline QuarterRows quarters_of(const StrassenBlock& b) {
           by_rows ? b.half.k : b.rows};
 }
 
-// A row and the one that it is paired with.
-inline bool pair_is_finite(const StrassenBlock& b, const QuarterRows& q, int64_t i) {
-  const bool by_rows = b.args.whole.problem.a_form == MatrixForm::kRows;
-  const int64_t step = by_rows ? 1 : q.stride, first = i * (by_rows ? q.stride : 1);
+// A row and the one that it is paired with, of A transposed.
+inline bool pair_is_finite(const QuarterRows& q, int64_t depth, int64_t i) {
   for (const float* quarter : {q.a11, q.a12, q.a21, q.a22})
-    for (int64_t k = 0; k < b.half.k; ++k)
-      if (!(__builtin_fabsf(quarter[first + k * step]) < __builtin_inff())) return false;
+    for (int64_t k = 0; k < depth; ++k)
+      if (!(__builtin_fabsf(quarter[i + k * q.stride]) < __builtin_inff())) return false;
   return true;
 }
 
@@ -234,13 +253,13 @@ inline void run_rows_apart(const StrassenBlock& b, const RowsApart& r) {
   multiply_out(b, {negative, b.s_stride, 5, r.rows, b.right, b.y, b.x}, r.row, right);
 }
 
-// Pairs with a NaN or an infinity once more, so that it stays in its row. Runs of them share products, which does not
-// change their sums.
+// Pairs with a NaN or an infinity once more, so that it stays in its row, and those of which one row is far larger than
+// the other. Runs of them share products, which does not change their sums.
 inline void run_pairs_apart(const StrassenBlock& b, const QuarterRows& q) {
   const int64_t step = b.args.whole.problem.a_form == MatrixForm::kRows ? q.stride : 1;
   for (int64_t i = 0; i < b.rows; ++i) {
     const int64_t first = i;
-    while (i < b.rows && !pair_is_finite(b, q, i)) ++i;
+    while (i < b.rows && b.apart[i]) ++i;
     if (i == first) continue;
     const int64_t lower = first > b.skip ? first : b.skip;
     run_rows_apart(b, {q.a11 + first * step, q.a12 + first * step, q.stride, i - first, b.row + first});
@@ -256,7 +275,7 @@ inline void run_block(const StrassenBlock& b) {
   const float* left_bias = g.epilogue.bias ? g.epilogue.bias + b.column : nullptr;
   const float* right_bias = g.epilogue.bias ? g.epilogue.bias + right : nullptr;
   const float *s1 = b.sums, *s2 = s1 + b.s_size, *s3 = s2 + b.s_size, *s4 = s3 + b.s_size;
-  const bool finite = sum_quarters(q, b.sums, b.s_size, b.s_stride);
+  const bool even = sum_quarters(q, b.sums, b.s_size, b.s_stride, by_rows ? b.apart : nullptr);
   multiply(b, {q.a11, q.stride, 0, b.rows, b.left, b.x});
   multiply_out(b, {q.a12, q.stride, 1, b.rows, b.left, b.y, b.x, left_bias}, b.row, b.column);
   multiply(b, {s2, b.s_stride, 2, b.rows, b.left, b.z, b.x});
@@ -269,7 +288,9 @@ inline void run_block(const StrassenBlock& b) {
   const float* a22 = q.a22 + b.skip * (by_rows ? q.stride : 1);
   multiply_out(b, {a22, q.stride, 6, b.rows - b.skip, b.left, b.y, b.z + b.skip * b.x_stride, left_bias}, lower,
                b.column);
-  if (!finite) run_pairs_apart(b, q);
+  if (even) return;
+  for (int64_t i = 0; i < b.rows && !by_rows; ++i) b.apart[i] = !pair_is_finite(q, b.half.k, i);
+  run_pairs_apart(b, q);
 }
 
 inline void run_strassen_task(const StrassenArgs& args, RunProducts run_products, int64_t task, float* scratch) {
@@ -299,7 +320,8 @@ inline void run_strassen_task(const StrassenArgs& args, RunProducts run_products
   b.x = b.sums + 4 * b.s_size;
   b.y = b.x + x_size;
   b.z = b.y + x_size;
-  b.scratch = b.z + x_size;
+  b.apart = reinterpret_cast<bool*>(b.z + x_size);
+  b.scratch = b.z + x_size + strassen_flags(c.m_block);
   run_block(b);
 }
 

@@ -226,6 +226,25 @@ TEST_P(Strassen, RowsThatAreNotFiniteDoNotDependOnThreads) {
   }
 }
 
+// A row errs by its own size, also where the one that it is paired with (74 further on) is a thousand times as large.
+TEST_P(Strassen, SmallRowsKeepTheirDigits) {
+  for (const float factor : {1e-6f, 1e-3f, 1e3f, 1e30f, 0.0f}) {
+    Product p(148, 150, 67);
+    for (int64_t row : {0, 9, 10, 73, 80})
+      for (int64_t k = 0; k < 67; ++k) p.a_at(row, k) *= factor;
+    p.run(GetParam(), {});
+    const std::vector<float> one = p.c;
+    for (int64_t i = 0; i < 148; ++i)
+      for (int64_t j = 0; j < 150; ++j) {
+        const bool scaled = i == 0 || i == 9 || i == 10 || i == 73 || i == 80;
+        const double bound = std::max(1e-5, 8 * strassen_error(67)) * (scaled ? factor : 1) + 1e-40;
+        ASSERT_NEAR(p.c[i * p.args.whole.c_stride + j], p.sum_at(i, j), bound) << factor << ": " << i << ", " << j;
+      }
+    p.run(GetParam(), {.l2_bytes = 64 << 10, .threads = 3}, 1);
+    ASSERT_EQ(p.c, one);
+  }
+}
+
 TEST_P(Strassen, ErrorIsAsPredicted) {
   for (int64_t k : {64, 300, 1024}) {
     Product p(128, 96, k);
