@@ -268,6 +268,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     c.scratch_floats = c.gemm.scratch_floats;
   } else if (kWithStrassen && c.algorithm == ConvAlgorithm::kStrassen) {
     c.strassen = choose_strassen(pointwise_product(p), isa, limits);
+    c.gemm = c.strassen.product;
     c.tasks = c.strassen.tasks;
     c.scratch_floats = c.strassen.scratch_floats;
   } else if (c.algorithm == ConvAlgorithm::kDepthwise) {

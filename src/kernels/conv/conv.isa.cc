@@ -27,7 +27,6 @@ void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, f
   g.epilogue.residual_stride = p.residual_view.pixel;
   if (!kWithStrassen || c.algorithm != ConvAlgorithm::kStrassen)
     return gemm_kernels.run(g, task_begin, task_end, scratch);
-  g.choice = c.strassen.product;
   gemm_kernels.strassen({g, c.strassen}, task_begin, task_end, scratch);
 }
 

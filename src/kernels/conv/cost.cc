@@ -149,7 +149,7 @@ void take_strassen(const GemmProblem& p, Isa isa, const GemmLimits& limits, Conv
   const GemmCandidate strassen = gemm_candidates(p, isa, limits).list[static_cast<int>(GemmAlgorithm::kStrassen)];
   one.error = strassen.error;
   one.allowed = strassen.allowed;
-  one.modest = choose_gemm_algorithm(p, isa, limits, {}) == GemmAlgorithm::kStrassen;
+  one.modest = strassen.modest && strassen.pays;
   one.cycles = strassen.cycles;
 }
 

@@ -142,16 +142,14 @@ GemmCandidates gemm_candidates(const GemmProblem& p, Isa isa, const GemmLimits& 
   strassen.allowed = strassen.error <= kMostGemmError;
   strassen.modest = strassen.error <= kMostOfPlain * plain.error;
   strassen.cycles = strassen_cycles(p, isa, limits);
+  strassen.pays = p.a_form == MatrixForm::kRows && p.m >= kLeastRows && strassen.cycles * kMargin < plain.cycles;
   return c;
 }
 
 GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLimits& limits, const GemmPolicy& policy) {
-  const GemmCandidates all = gemm_candidates(p, isa, limits);
-  const GemmCandidate &plain = all.list[0], &strassen = all.list[1];
+  const GemmCandidate strassen = gemm_candidates(p, isa, limits).list[1];
   if (!strassen.allowed || policy.low_memory) return GemmAlgorithm::kPlain;
-  const bool pays =
-      strassen.modest && p.a_form == MatrixForm::kRows && p.m >= kLeastRows && strassen.cycles * kMargin < plain.cycles;
-  return policy.force || pays ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
+  return policy.force || (strassen.modest && strassen.pays) ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
 }
 
 size_t print_candidates(const GemmProblem& p, GemmAlgorithm chosen, Isa isa, const GemmLimits& limits,

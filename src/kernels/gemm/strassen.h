@@ -68,7 +68,8 @@ struct GemmCandidate {
   GemmAlgorithm algorithm = GemmAlgorithm::kPlain;
   bool fits = false;     // can compute the problem
   bool allowed = false;  // and stays within kMostGemmError
-  bool modest = true;    // its error is at most kMostOfPlain times the plain product's: taken unasked
+  bool modest = true;    // its error is at most kMostOfPlain times the plain product's
+  bool pays = true;      // cheaper by a margin, for as many rows as its weights are worth: taken unasked where modest
   double cycles = 0;     // of one core
   // Eight standard deviations of an output's error where outputs have the variance 1.
   double error = 0;
