@@ -1,5 +1,6 @@
 #include "kernels/attention/attention.h"
 
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/attention/blocks.h"
 #include "kernels/gemm/tile.h"
@@ -30,21 +31,17 @@ constexpr int64_t kLeastBlockRows = 16;
 // So many that a few threads have equal work, or fewer in numbers that two and four of them share equally.
 constexpr int64_t kWantedTasks = 8, kManyTasks = 32, kEvenTasks = 4;
 
-int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
-int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 }  // namespace
 
 void prepare_attention(AttentionArgs& args) {
   const AttentionShape& s = args.shape;
-  args.score_stride = up(s.keys, kPanel) * kPanel;
-  const int64_t heads = s.batch * s.heads, most_blocks = up(s.queries, kLeastBlockRows);
-  args.blocks = most(up(s.queries, kMostBlockRows), least(up(kWantedTasks, heads), most_blocks));
+  args.score_stride = ceil_div(s.keys, kPanel) * kPanel;
+  const int64_t heads = s.batch * s.heads, most_blocks = ceil_div(s.queries, kLeastBlockRows);
+  args.blocks = most(ceil_div(s.queries, kMostBlockRows), least(ceil_div(kWantedTasks, heads), most_blocks));
   while (heads * args.blocks % kEvenTasks != 0 && heads * args.blocks < kManyTasks && args.blocks < most_blocks)
     ++args.blocks;
-  args.row_block = up(s.queries, args.blocks);
-  args.blocks = up(s.queries, args.row_block);
+  args.row_block = ceil_div(s.queries, args.blocks);
+  args.blocks = ceil_div(s.queries, args.row_block);
   args.tasks = s.batch * s.heads * args.blocks;
   if (s.queries < attention::kFewQueries) {
     args.scratch_floats = args.row_block * args.score_stride;

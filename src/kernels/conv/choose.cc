@@ -1,4 +1,5 @@
 #include "base/format.h"
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/cost.h"
@@ -8,10 +9,6 @@
 
 namespace mica {
 namespace {
-
-int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
-int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 constexpr int64_t kFloatBytes = sizeof(float);
 constexpr double kLeastTaskFlops = 5e5;  // as for the matrix product
@@ -57,7 +54,7 @@ Split split_of(int64_t tiles, int64_t panels, int64_t wanted, double gather_cycl
   Split best;
   double best_cost = 0;
   for (int64_t m = 1; m <= least(tiles, wanted); ++m) {
-    const Split one{m, least(up(panels, 2), up(wanted, m))};
+    const Split one{m, least(ceil_div(panels, 2), ceil_div(wanted, m))};
     const int64_t tasks = one.m_tasks * one.n_tasks, best_tasks = best.m_tasks * best.n_tasks;
     const double cost = static_cast<double>(one.n_tasks) * gather_cycles + static_cast<double>(m) * weight_cycles;
     const bool enough = tasks >= wanted,
@@ -70,7 +67,7 @@ Split split_of(int64_t tiles, int64_t panels, int64_t wanted, double gather_cycl
 }
 
 // Of the table of taps: four 64-bit numbers a segment.
-int64_t taps_floats(const ConvChoice& c) { return up(c.segments * 8, 16) * 16; }
+int64_t taps_floats(const ConvChoice& c) { return ceil_div(c.segments * 8, 16) * 16; }
 
 void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
@@ -79,16 +76,16 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps_of(p);
   c.block_segments = c.segments;
   const int64_t depth = c.segments * c.segment_k;
-  if (depth > kMostDepth && !p.residual_in_place) c.block_segments = up(c.segments, up(depth, kMostDepth));
+  if (depth > kMostDepth && !p.residual_in_place) c.block_segments = ceil_div(c.segments, ceil_div(depth, kMostDepth));
   // Rows by themselves read the input in place, but pay for edges and for a last tile that is short.
-  c.tiles_per_row = up(p.out[2], c.tile_rows);
+  c.tiles_per_row = ceil_div(p.out[2], c.tile_rows);
   const bool touches =
       p.pad[2] > 0 || (p.out[2] - 1) * p.stride[2] - p.pad[2] + (p.kernel[2] - 1) * p.dilation[2] >= p.in[2];
   const bool worth = c.tiles_per_row * c.tile_rows * 10 <= p.out[2] * 13 && (!touches || c.tiles_per_row > 2);
   const bool apart = kWithTapsApart && p.dilation[2] > 1 && !p.residual_in_place && c.segment_k >= kLeastByTaps;
   c.by_taps = apart && 2 * p.out[2] >= c.tiles_per_row * c.tile_rows;
   c.by_rows = !out_has_no_gaps(p) || worth || c.by_taps;
-  c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : up(out_pixels(p), c.tile_rows);
+  c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : ceil_div(out_pixels(p), c.tile_rows);
   const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * kFloatBytes;
   const double weight_bytes = static_cast<double>(depth * panels) * kPanel * sizeof(float);
   const bool near = weight_bytes * 2 <= static_cast<double>(limits.l2_bytes);
@@ -96,17 +93,17 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.fetch_weights = c.by_rows && !near;
   const int64_t room = limits.l2_bytes / (c.fetch_weights ? 4 : 2);
   c.n_group = least(panels, most(room / panel_bytes / 2 * 2, 2));
-  const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
+  const int64_t wanted = ceil_div(wanted_tasks(p, limits), p.groups);
   const double gathered = static_cast<double>(out_pixels(p)) * static_cast<double>(depth) * sizeof(float);
   const Split split =
       split_of(c.tiles, panels, wanted, gathered / kCopyBytes, near ? 0 : weight_bytes / stream_bytes(limits));
   c.tile_block = even_block(c.tiles, split.m_tasks, limits.threads);
   c.n_block = panels_of_task(panels, split.n_tasks, limits.threads);
   c.n_group = least(c.n_group, c.n_block);
-  c.tasks = p.groups * up(c.tiles, c.tile_block) * up(panels, c.n_block);
+  c.tasks = p.groups * ceil_div(c.tiles, c.tile_block) * ceil_div(panels, c.n_block);
   // Taps, pointers to segments, and a tile's gathered rows.
-  c.scratch_floats =
-      taps_floats(c) + up(c.block_segments * 2, 16) * 16 + c.tile_rows * row_pitch(c.block_segments * c.segment_k);
+  c.scratch_floats = taps_floats(c) + ceil_div(c.block_segments * 2, 16) * 16 +
+                     c.tile_rows * row_pitch(c.block_segments * c.segment_k);
 }
 
 void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
@@ -116,9 +113,9 @@ void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   c.segment_k = (kMostPlaneRows - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
   c.n_block = c.n_group = panel_count(p.out_channels);
   c.tile_block = even_block(c.tiles, wanted_tasks(p, limits), limits.threads);
-  c.tasks = up(c.tiles, c.tile_block);
+  c.tasks = ceil_div(c.tiles, c.tile_block);
   // Two 64-bit offsets for each step of k, and the rows under a tile at an edge.
-  c.scratch_floats = up(4 * taps_of(p) * p.in_channels + c.segments * c.segment_k, 16) * 16;
+  c.scratch_floats = ceil_div(4 * taps_of(p) * p.in_channels + c.segments * c.segment_k, 16) * 16;
 }
 
 // Rows of floats fill half of the first-level cache, and are enough that those which two bands convert count little.
@@ -128,13 +125,13 @@ void choose_pixels(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   const int64_t line = c.segment_k * p.in_channels, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
   const int64_t room = limits.l1_bytes / 2 / kFloatBytes;
   const int64_t fitting = (room / line - span) / p.stride[1] + 1;
-  c.band_rows = least(most(fitting, up(span, p.stride[1])), p.out[1]);
+  c.band_rows = least(most(fitting, ceil_div(span, p.stride[1])), p.out[1]);
   // Offsets as for planes, vectors of scales and shifts, and the rows: no fewer floats than for a smaller picture,
   // since a session of bounded shapes has room for the largest one.
   const int64_t whole = ((p.out[1] - 1) * p.stride[1] + span) * line;
-  const int64_t few = ((up(span, p.stride[1]) - 1) * p.stride[1] + span) * line;
-  c.scratch_floats = up(4 * taps_of(p) * p.in_channels + 2 * kMostPixelLanes * p.in_channels, 16) * 16 +
-                     up(least(whole, most(room, few)), 16) * 16;
+  const int64_t few = ((ceil_div(span, p.stride[1]) - 1) * p.stride[1] + span) * line;
+  c.scratch_floats = ceil_div(4 * taps_of(p) * p.in_channels + 2 * kMostPixelLanes * p.in_channels, 16) * 16 +
+                     ceil_div(least(whole, most(room, few)), 16) * 16;
 }
 
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
@@ -147,32 +144,33 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   // their channels do.
   const int64_t pairs = least(wanted, rows / 2);
   c.row_tasks = pairs >= few ? pairs / few * few : least(wanted, rows);
-  const int64_t channel_tasks = pairs >= few ? 1 : least(panels, up(wanted, c.row_tasks));
-  c.channel_block = up(panels, channel_tasks) * kPanel;
-  c.tasks = c.row_tasks * up(p.out_channels, c.channel_block);
+  const int64_t channel_tasks = pairs >= few ? 1 : least(panels, ceil_div(wanted, c.row_tasks));
+  c.channel_block = ceil_div(panels, channel_tasks) * kPanel;
+  c.tasks = c.row_tasks * ceil_div(p.out_channels, c.channel_block);
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
   // to the next; fewer than two lines of a pixel would not be worth the way through memory.
   const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * kFloatBytes;
   const int64_t pass = limits.l1_bytes / 2 / column_bytes;
   c.channel_pass = pass >= 2 ? least(pass * kPanel, c.channel_block) : c.channel_block;
-  c.scratch_floats = up((p.kernel[0] * p.kernel[1] + 1) * 4, 16) * 16;  // two pointers for each row of input
+  c.scratch_floats = ceil_div((p.kernel[0] * p.kernel[1] + 1) * 4, 16) * 16;  // two pointers for each row of input
 }
 
 void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   const int64_t rows = p.images * p.out[0] * p.out[1], width = p.in_channels / p.groups;
-  const int64_t unit = most(width, kPanel), units = up(p.out_channels, unit), wanted = wanted_tasks(p, limits);
-  const int64_t row_tasks = least(rows, up(wanted, units)), channel_tasks = least(units, up(wanted, row_tasks));
+  const int64_t unit = most(width, kPanel), units = ceil_div(p.out_channels, unit), wanted = wanted_tasks(p, limits);
+  const int64_t row_tasks = least(rows, ceil_div(wanted, units)),
+                channel_tasks = least(units, ceil_div(wanted, row_tasks));
   c.row_block = even_block(rows, row_tasks, limits.threads);
   c.channel_block = even_block(units, channel_tasks, limits.threads) * unit;
-  c.tasks = up(rows, c.row_block) * up(p.out_channels, c.channel_block);
+  c.tasks = ceil_div(rows, c.row_block) * ceil_div(p.out_channels, c.channel_block);
   // A band fills most of the first-level cache, and has so many rows that those which two bands copy count little.
   const int64_t pixel = unit * grouped_versions(width), span = (p.kernel[1] - 1) * p.dilation[1] + 1;
   c.band_columns = (most(p.out[2], kMostGroupedTile) - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
-  const int64_t line = p.kernel[0] * c.band_columns * pixel, least_rows = up(span, p.stride[1]);
+  const int64_t line = p.kernel[0] * c.band_columns * pixel, least_rows = ceil_div(span, p.stride[1]);
   const int64_t fitting = (limits.l1_bytes * 3 / 4 / kFloatBytes / line - span) / p.stride[1] + 1;
   c.band_rows = least(most(fitting, least_rows), least(p.out[1], c.row_block));
   // Two pointers for each kernel row, an offset for each tap and at most width / 2 blocks, and the band.
-  c.scratch_floats = up(p.kernel[0] * p.kernel[1] * 4 + p.kernel[2] * width, 16) * 16 +
+  c.scratch_floats = ceil_div(p.kernel[0] * p.kernel[1] * 4 + p.kernel[2] * width, 16) * 16 +
                      ((c.band_rows - 1) * p.stride[1] + span) * line;
 }
 
@@ -180,11 +178,11 @@ void choose_spread(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   constexpr int64_t kMostPixels = 512;
   const int64_t rows = p.images * p.out[0] * p.out[1], width = panel_count(p.kernel[2] * p.out_channels) * kPanel;
   c.row_block = even_block(rows, wanted_tasks(p, limits), limits.threads);
-  c.tasks = up(rows, c.row_block);
+  c.tasks = ceil_div(rows, c.row_block);
   c.band_columns = least(p.out[2], kMostPixels);
   // A pointer for each kernel row, the products, and what a vector reads beyond the last of them.
   const int64_t pixels = c.band_columns + (p.kernel[2] - 1) * p.dilation[2];
-  c.scratch_floats = up(p.kernel[1] * 2, 16) * 16 + pixels * width + kPanel;
+  c.scratch_floats = ceil_div(p.kernel[1] * 2, 16) * 16 + pixels * width + kPanel;
 }
 
 void choose_winograd(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
@@ -193,15 +191,15 @@ void choose_winograd(const ConvProblem& p, Isa isa, const GemmLimits& limits, Co
   const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
   const int64_t row = winograd_row(plane, p.in_channels / p.groups);
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
-  const int64_t wanted = up(wanted_tasks(p, limits), p.groups);
+  const int64_t wanted = ceil_div(wanted_tasks(p, limits), p.groups);
   const int64_t depth = plane.slices * (p.in_channels / p.groups);
   c.tile_block = winograd_block(plane, {c.tiles, row, depth, columns, wanted}, isa, limits);
-  const int64_t m_tasks = up(c.tiles, c.tile_block), panels = columns / kPanel;
+  const int64_t m_tasks = ceil_div(c.tiles, c.tile_block), panels = columns / kPanel;
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
-  const int64_t n_tasks = least(least(up(panels, 2), up(wanted, m_tasks)), 2 * limits.threads);
+  const int64_t n_tasks = least(least(ceil_div(panels, 2), ceil_div(wanted, m_tasks)), 2 * limits.threads);
   c.n_block = panels_of_task(panels, n_tasks, limits.threads);
   if (p.groups * m_tasks == 1 && panels == 2 && wanted > 1) c.n_block = 1;  // else one thread would have all
-  c.tasks = p.groups * m_tasks * up(panels, c.n_block);
+  c.tasks = p.groups * m_tasks * ceil_div(panels, c.n_block);
   c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
                      plane.all_points() * (c.tile_block * (row + c.n_block * kPanel) + 32);
 }
@@ -299,8 +297,8 @@ void choose_gathered(const ConvProblem& p, Isa isa, const GemmLimits& limits, Co
   c.gathered = true;
   c.row_pitch = pitch;
   c.gather_tasks = least(wanted_tasks(p, limits), c.tiles);
-  c.tile_block = up(pixels, c.gather_tasks);
-  c.gather_tasks = up(pixels, c.tile_block);
+  c.tile_block = ceil_div(pixels, c.gather_tasks);
+  c.gather_tasks = ceil_div(pixels, c.tile_block);
   c.gemm = choose_gemm({.m = pixels, .n = p.out_channels, .k = depth, .residual_in_place = p.residual_in_place}, isa,
                        limits);
   c.tasks = c.gemm.tasks;

@@ -1,14 +1,13 @@
 #include "kernels/conv/cost.h"
 
 #include "base/format.h"
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
 namespace {
-
-int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
 constexpr double kSmallBytes = 4;  // of matrices of one group, so small that nothing is fetched ahead
 constexpr double kSegmentCycles = 6;
@@ -39,7 +38,7 @@ double of_groups(const ConvProblem& p, const GroupCost& one, const GemmLimits& l
 double met_share(const ConvProblem& p, int axis) {
   const auto first_at = [&](int64_t place, int64_t tap) {  // the first output whose tap reads from `place` on
     const int64_t distance = place + p.pad[axis] - tap * p.dilation[axis];
-    const int64_t o = distance > 0 ? up(distance, p.stride[axis]) : 0;
+    const int64_t o = distance > 0 ? ceil_div(distance, p.stride[axis]) : 0;
     return o < p.out[axis] ? o : p.out[axis];
   };
   int64_t met = 0;
@@ -73,7 +72,7 @@ double turn_cycles(const ConvProblem& p) {
 }
 
 double depthwise_cycles(const ConvProblem& p, Isa isa) {
-  const double vectors = static_cast<double>(up(p.out_channels, static_cast<int64_t>(cost_lanes(isa).lanes)));
+  const double vectors = static_cast<double>(ceil_div(p.out_channels, static_cast<int64_t>(cost_lanes(isa).lanes)));
   const double taps = static_cast<double>(p.kernel[0] * p.kernel[1] * p.kernel[2]);
   return static_cast<double>(out_pixels(p)) * vectors * (taps * kDepthwiseCycles + 2);
 }
@@ -84,7 +83,7 @@ double grouped_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const int64_t width = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   const double vectors = static_cast<double>(panel_count(p.out_channels) * kPanel) / l.lanes;
   const double fmas = static_cast<double>(taps * width) / l.fmas;
-  const int64_t outputs = p.images * p.out[0] * p.out[1] * up(p.out[2], 2) * 2;
+  const int64_t outputs = p.images * p.out[0] * p.out[1] * ceil_div(p.out[2], 2) * 2;
   const auto inputs = static_cast<double>(p.images * p.in[0] * p.in[1] * p.in[2]);
   const auto versions = static_cast<double>(grouped_versions(width));
   const double weights = static_cast<double>(grouped_size({p.out_channels, width, taps})) * 4;
@@ -99,7 +98,7 @@ double spread_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const auto lines = static_cast<double>(p.images * p.out[0] * p.out[1]);
   const double product = lines * product_cycles(isa, pixels, panel_count(columns), depth);
   const auto vectors =
-      static_cast<double>(p.kernel[2] * up(p.out_channels, static_cast<int64_t>(cost_lanes(isa).lanes)));
+      static_cast<double>(p.kernel[2] * ceil_div(p.out_channels, static_cast<int64_t>(cost_lanes(isa).lanes)));
   const double sums = static_cast<double>(out_pixels(p)) * (vectors * kSumCycles + 4);
   return overlapped(product + sums, static_cast<double>(panels_size(depth, columns)) * 4, limits);
 }
@@ -112,8 +111,8 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const auto points = static_cast<double>(plane.all_points());
   const int64_t tiles = p.images * plane.all_tiles();
   const double spilled = points > 36 ? kSpilledCycles : 0;
-  const double vectors = static_cast<double>(plane.slices * up(channels, lanes)) * (kInputCycles + spilled) +
-                         static_cast<double>(up(columns, lanes)) * (kOutputCycles + spilled);
+  const double vectors = static_cast<double>(plane.slices * ceil_div(channels, lanes)) * (kInputCycles + spilled) +
+                         static_cast<double>(ceil_div(columns, lanes)) * (kOutputCycles + spilled);
   const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
   const int64_t row = winograd_row(plane, channels);
   const int64_t block = winograd_block(plane, {tiles, row, depth, panel_count(columns) * kPanel, 1}, isa, limits);
@@ -164,6 +163,10 @@ bool is_unasked(const ConvCandidate& c, const ConvPolicy& policy) {
   return c.allowed && c.modest && is_left(c.algorithm, policy);
 }
 
+bool is_asked(const ConvCandidate& c, const ConvPolicy& policy) {
+  return c.allowed && is_left(c.algorithm, policy) && policy.force.allows(c.algorithm);
+}
+
 ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   ConvCandidates c;
   for (int i = 0; i < kConvAlgorithms; ++i) {
@@ -204,12 +207,9 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLim
       if (c.algorithm == policy.tuned && is_unasked(c, policy)) return c.algorithm;
   const ConvCandidate* best = nullptr;
   for (const ConvCandidate& c : all.list) {
-    if (!c.allowed || !is_left(c.algorithm, policy)) continue;
-    if (policy.force.allows(c.algorithm)) {
-      if (!best || !policy.force.allows(best->algorithm) || beats(c, *best)) best = &c;
-    } else if (c.modest && (!best || (!policy.force.allows(best->algorithm) && beats(c, *best)))) {
-      best = &c;
-    }
+    const bool asked = is_asked(c, policy), best_asked = best && policy.force.allows(best->algorithm);
+    if (!asked && (best_asked || !is_unasked(c, policy))) continue;
+    if (!best || (asked && !best_asked) || beats(c, *best)) best = &c;
   }
   return best ? best->algorithm : ConvAlgorithm::kImplicit;
 }

@@ -40,8 +40,9 @@ ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLi
 // padding. 1 without dilation, where hardly any are missed.
 double met_share(const ConvProblem& problem);
 
-// Whether it may be taken without being forced.
+// Whether it may be taken without being forced, and whether it can be forced and is.
 bool is_unasked(const ConvCandidate& candidate, const ConvPolicy& policy);
+bool is_asked(const ConvCandidate& candidate, const ConvPolicy& policy);
 
 // The candidates that fit: "implicit 1839 kcycles, error 15213e-9; winograd6 612 kcycles, error 7411e-9 (chosen)".
 // Returns the length; writes no more than there is room for.

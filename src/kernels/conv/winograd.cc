@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/gemm/cost.h"
 #include "kernels/pack/pack.h"
@@ -17,8 +18,6 @@ constexpr int64_t kFarWeights = 4;  // second-level caches: so many that the nex
 
 constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
-
-int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
 int points_of(ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kWinograd4) return 4;
@@ -115,7 +114,7 @@ WinogradPlane winograd_plane(const ConvProblem& p, ConvAlgorithm algorithm) {
     plane.in_step[axis] = step_of(p.in_view, from);
     plane.out_step[axis] = step_of(p.out_view, from);
     plane.residual_step[axis] = step_of(p.residual_view, from);
-    plane.tiles[axis] = up(up(plane.out[axis], plane.dilation[axis]), plane.tile[axis]);
+    plane.tiles[axis] = ceil_div(ceil_div(plane.out[axis], plane.dilation[axis]), plane.tile[axis]);
   }
   plane.fits = plane.fits && (plane.taps[0] == 1 || plane.taps[0] == plane.taps[1]);
   return plane;
@@ -132,7 +131,7 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   const int64_t weight_bytes = points * panels_size(work.depth, work.columns) * kFloatBytes;
   if (weight_bytes > kFarWeights * limits.l2_bytes) {
     const auto cost = [&](int64_t count) {
-      const int64_t block = up(work.tiles, count);
+      const int64_t block = ceil_div(work.tiles, count);
       const double product =
           static_cast<double>(points * count) * product_cycles(isa, block, work.columns / kPanel, work.depth);
       const double beyond = block > fit ? 2 * static_cast<double>(work.tiles * tile_bytes) / kNextCacheBytes : 0;
@@ -141,12 +140,12 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
     int64_t best = blocks;
     for (int64_t count = blocks - 1; count >= 1; --count)
       if (cost(count) < cost(best)) best = count;
-    if (cost(best) < kWorthLarger * cost(blocks)) return up(work.tiles, best);
+    if (cost(best) < kWorthLarger * cost(blocks)) return ceil_div(work.tiles, best);
   }
   // Every block passes all weights once: one with few rows waits for them.
   const int64_t most = (work.tiles + tile_rows / 2) / tile_rows;
   const int64_t wanted = work.tasks < most ? work.tasks : most;
-  return up(work.tiles, blocks < wanted ? wanted : blocks);
+  return ceil_div(work.tiles, blocks < wanted ? wanted : blocks);
 }
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {

@@ -1,4 +1,5 @@
 #include "base/format.h"
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/pack.h"
@@ -6,10 +7,6 @@
 
 namespace mica {
 namespace {
-
-int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
-int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // A task of less work than this costs more to hand out than it gives: about 5 µs at 100 GFLOP/s, or of reading weights
 // from the last cache.
@@ -30,11 +27,11 @@ constexpr int64_t kOutsidePanels = 4, kLeastOutside = 8;
 
 // Tasks of as many rows each: as many for every thread and at least `wanted`, of those the ones with the fewest tiles.
 int64_t tasks_of_rows(int64_t m, int64_t tile_rows, int64_t wanted, int64_t threads) {
-  const int64_t tiles = up(m, tile_rows), unit = least(least(threads, wanted), tiles);
-  const int64_t first = least(up(wanted, unit), tiles / unit) * unit;
+  const int64_t tiles = ceil_div(m, tile_rows), unit = least(least(threads, wanted), tiles);
+  const int64_t first = least(ceil_div(wanted, unit), tiles / unit) * unit;
   int64_t best = first;
   for (int64_t tasks = first + unit; tasks <= least(tiles, 2 * first); tasks += unit)
-    if (tasks * up(up(m, tasks), tile_rows) < best * up(up(m, best), tile_rows)) best = tasks;
+    if (tasks * ceil_div(ceil_div(m, tasks), tile_rows) < best * ceil_div(ceil_div(m, best), tile_rows)) best = tasks;
   return best;
 }
 
@@ -54,13 +51,13 @@ bool takes_blocks_of_k(const GemmProblem& p, int64_t panels, const GemmLimits& l
 }
 
 void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
-  const int64_t most_depth = most(limits.l2_bytes / 2048, 64), blocks = up(p.k, most_depth);
+  const int64_t most_depth = most(limits.l2_bytes / 2048, 64), blocks = ceil_div(p.k, most_depth);
   c.k_outside = true;
-  c.k_block = up(up(p.k, blocks), 64) * 64;
-  const int64_t tiles = up(c.m_block, c.tile_rows);
+  c.k_block = ceil_div(ceil_div(p.k, blocks), 64) * 64;
+  const int64_t tiles = ceil_div(c.m_block, c.tile_rows);
   const int64_t fit = most(limits.l2_bytes / 3 / (4 * c.k_block) / c.tile_rows, 1);
-  c.m_tasks *= up(tiles, fit);
-  c.m_block = up(p.m, c.m_tasks);
+  c.m_tasks *= ceil_div(tiles, fit);
+  c.m_block = ceil_div(p.m, c.m_tasks);
 }
 
 }  // namespace
@@ -85,20 +82,21 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.n_group = least(c.n_group, panels);
 
   const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(most(p.k, 1));
-  int64_t wanted = limits.threads > 1 ? up(kTasksPerThread * limits.threads, batches) : 1;
+  int64_t wanted = limits.threads > 1 ? ceil_div(kTasksPerThread * limits.threads, batches) : 1;
   const int64_t streamed = panels * p.k * step_bytes;
   wanted = most(1, least(wanted, most(static_cast<int64_t>(flops / kLeastTaskFlops), streamed / kLeastTaskBytes)));
-  const int64_t row_tiles = up(p.m, c.tile_rows);
+  const int64_t row_tiles = ceil_div(p.m, c.tile_rows);
   // Columns are split first of a plain B, which each task packs that reads it, of one that is larger than A and does
   // not stay in the cache, and where rows are too few. Else rows are: those of a thread are the ones that it has just
   // written.
   const bool split_columns = p.b_form != MatrixForm::kPanels || row_tiles < 2 * limits.threads ||
                              (streamed > limits.l2_bytes / 2 && p.n > p.m);
-  const int64_t column_tasks = split_columns ? least(wanted, up(panels, 2)) : 1;
+  const int64_t column_tasks = split_columns ? least(wanted, ceil_div(panels, 2)) : 1;
   c.n_block = panels_of_task(panels, column_tasks, limits.threads);
-  c.n_tasks = up(panels, c.n_block);
-  c.m_tasks = tasks_of_rows(p.m, c.tile_rows, up(wanted, column_tasks), c.n_tasks * batches > 1 ? 1 : limits.threads);
-  c.m_block = up(p.m, c.m_tasks);
+  c.n_tasks = ceil_div(panels, c.n_block);
+  c.m_tasks =
+      tasks_of_rows(p.m, c.tile_rows, ceil_div(wanted, column_tasks), c.n_tasks * batches > 1 ? 1 : limits.threads);
+  c.m_block = ceil_div(p.m, c.m_tasks);
   if (!streams && takes_blocks_of_k(p, panels, limits)) block_k(p, limits, c);
   const int64_t a_bytes = c.m_block * c.k_block * 4, b_bytes = panels * c.k_block * step_bytes;
   // Rows that stay near pass by two panels at a time while the next two are fetched. More rows want the fetches for

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/format.h"
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/gemm/cost.h"
 #include "kernels/pack/pack.h"
@@ -11,10 +12,7 @@
 namespace mica {
 namespace {
 
-int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
-int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-int64_t whole_lines(int64_t n) { return up(n, kPanel) * kPanel; }
+int64_t whole_lines(int64_t n) { return ceil_div(n, kPanel) * kPanel; }
 
 constexpr int64_t kTasksPerThread = 2;
 constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 266;
@@ -44,8 +42,8 @@ int64_t task_floats(const GemmProblem& p, const StrassenHalves& half, int64_t m_
 int64_t rows_of_block(const StrassenHalves& half, int64_t tile_rows, int64_t l2_bytes) {
   const int64_t near = l2_bytes / 4 / (half.k * static_cast<int64_t>(sizeof(float)));
   const int64_t rows = near < kLeastBlockRows ? kMostBlockRows : least(near, kNearBlockRows);
-  const int64_t tiles = up(half.m, tile_rows);
-  return up(tiles, up(tiles, rows / tile_rows)) * tile_rows;
+  const int64_t tiles = ceil_div(half.m, tile_rows);
+  return ceil_div(tiles, ceil_div(tiles, rows / tile_rows)) * tile_rows;
 }
 
 // Cycles of a task: rows of each half of A by panels of each half of B.
@@ -72,15 +70,15 @@ double strassen_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
 // whose busiest thread is done first. Rows are shared out evenly, whole tiles or not.
 void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, StrassenChoice& c) {
   const StrassenHalves half = strassen_halves(p);
-  const int64_t tile_rows = gemm_tile_rows(isa), tiles = up(half.m, tile_rows), panels = panel_count(half.n);
-  const int64_t first = up(half.m, c.m_block), most_tasks = kTasksPerThread * limits.threads;
+  const int64_t tile_rows = gemm_tile_rows(isa), tiles = ceil_div(half.m, tile_rows), panels = panel_count(half.n);
+  const int64_t first = ceil_div(half.m, c.m_block), most_tasks = kTasksPerThread * limits.threads;
   double best = 0;
   for (int64_t m_tasks = first; m_tasks <= least(tiles, most(first, most_tasks)); ++m_tasks)
-    for (int64_t n_tasks = 1; n_tasks <= least(up(panels, 2), limits.threads); ++n_tasks) {
-      const int64_t rows = up(half.m, m_tasks), columns = panels_of_task(panels, n_tasks, 1);
-      const int64_t tasks = up(half.m, rows) * up(panels, columns);
-      const double cycles =
-          static_cast<double>(up(tasks, limits.threads)) * task_cycles(p, isa, limits, rows, least(columns, panels));
+    for (int64_t n_tasks = 1; n_tasks <= least(ceil_div(panels, 2), limits.threads); ++n_tasks) {
+      const int64_t rows = ceil_div(half.m, m_tasks), columns = panels_of_task(panels, n_tasks, 1);
+      const int64_t tasks = ceil_div(half.m, rows) * ceil_div(panels, columns);
+      const double cycles = static_cast<double>(ceil_div(tasks, limits.threads)) *
+                            task_cycles(p, isa, limits, rows, least(columns, panels));
       if (best > 0 && cycles >= best) continue;
       best = cycles;
       c.m_block = rows;
@@ -95,8 +93,8 @@ std::string_view name_of(GemmAlgorithm algorithm) {
 }
 
 StrassenHalves strassen_halves(const GemmProblem& p) {
-  const int64_t n = up(p.n, 2), lines = whole_lines(n);
-  return {up(p.m, 2), lines < p.n ? lines : n, up(p.k, 2)};
+  const int64_t n = ceil_div(p.n, 2), lines = whole_lines(n);
+  return {ceil_div(p.m, 2), lines < p.n ? lines : n, ceil_div(p.k, 2)};
 }
 
 bool strassen_fits(const GemmProblem& p) {
@@ -111,8 +109,8 @@ StrassenChoice choose_strassen(const GemmProblem& p, Isa isa, const GemmLimits& 
   c.m_block = rows_of_block(half, tile_rows, limits.l2_bytes);
   c.n_block = panels * kPanel;
   if (limits.threads > 1) split_for_threads(p, isa, limits, c);
-  c.m_tasks = up(half.m, c.m_block);
-  c.n_tasks = up(panels * kPanel, c.n_block);
+  c.m_tasks = ceil_div(half.m, c.m_block);
+  c.n_tasks = ceil_div(panels * kPanel, c.n_block);
   c.tasks = c.m_tasks * c.n_tasks;
   c.product = choose_gemm({.m = c.m_block, .n = c.n_block, .k = half.k, .a_form = p.a_form}, isa,
                           {.l1_bytes = limits.l1_bytes, .l2_bytes = limits.l2_bytes});
@@ -159,7 +157,7 @@ size_t print_candidates(const GemmProblem& p, GemmAlgorithm chosen, Isa isa, con
 
 // 9 · k/2 · u²/6 of the chains, and u²/3 of 20.5 that S and T round in P3, P5 and P6, and of 21 that U2, U4 and C12 do.
 double strassen_error(int64_t k) {
-  return kRoundingUnit * sqrt(9 * static_cast<double>(up(k, 2)) / 6 + (20.5 + 21) / 3);
+  return kRoundingUnit * sqrt(9 * static_cast<double>(ceil_div(k, 2)) / 6 + (20.5 + 21) / 3);
 }
 
 StrassenWeights strassen_weights_of(const GemmProblem& p, float alpha) {

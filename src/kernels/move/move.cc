@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "base/integers.h"
 #include "base/isa.h"
 #include "mica_isas.inc"
 
@@ -27,7 +28,6 @@ const MoveKernels& move_kernels(Isa isa) {
 namespace {
 
 int64_t magnitude(int64_t n) { return n < 0 ? -n : n; }
-int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // A task moves about this much: a few microseconds, so that threads share evenly and a small copy is one task.
 constexpr int64_t kTaskBytes = 64 * 1024;
@@ -89,12 +89,12 @@ void cut_tasks(CopyPlan& plan) {
     // 64 elements of a destination row, and as many rows as fit: whole cache lines on both sides.
     plan.inner_block = std::min<int64_t>(plan.inner.size, 64);
     plan.cross_block =
-        std::min(plan.cross.size, pieces(std::max<int64_t>(kTaskBytes / (plan.inner_block * unit), 64), 64) * 64);
+        std::min(plan.cross.size, ceil_div(std::max<int64_t>(kTaskBytes / (plan.inner_block * unit), 64), 64) * 64);
   } else {
     plan.inner_block = std::min(plan.inner.size, std::max<int64_t>(kTaskBytes / unit, 1));
   }
-  plan.inner_blocks = pieces(plan.inner.size, plan.inner_block);
-  plan.cross_blocks = pieces(plan.cross.size, plan.cross_block);
+  plan.inner_blocks = ceil_div(plan.inner.size, plan.inner_block);
+  plan.cross_blocks = ceil_div(plan.cross.size, plan.cross_block);
   plan.tasks = outer * plan.inner_blocks * plan.cross_blocks;
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/pool/pool.h"
 
 #include "base/format.h"
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/split.h"
 #include "mica_isas.inc"
@@ -26,16 +27,15 @@ PoolChoice choose_pool(const PoolProblem& p, int threads) {
   PoolChoice c;
   const int64_t rows = p.images * p.out[0] * p.out[1];
   if (rows <= 0 || p.out[2] <= 0 || p.channels <= 0) return c;
-  const auto up = [](int64_t n, int64_t d) { return (n + d - 1) / d; };
-  const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
   // About a load a pixel of a window: 30,000 of them are some 5 µs.
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
-  const int64_t work = rows * p.out[2] * up(p.channels, 16) * taps / 30000;
+  const int64_t work = rows * p.out[2] * ceil_div(p.channels, 16) * taps / 30000;
   const int64_t wanted = threads > 1 ? (work < 1 ? 1 : least(4 * static_cast<int64_t>(threads), work)) : 1;
-  const int64_t row_tasks = least(rows, wanted), channel_tasks = least(up(p.channels, 64), up(wanted, row_tasks));
+  const int64_t row_tasks = least(rows, wanted),
+                channel_tasks = least(ceil_div(p.channels, 64), ceil_div(wanted, row_tasks));
   c.row_block = even_block(rows, row_tasks, threads);
-  c.channel_block = even_block(up(p.channels, 64), channel_tasks, threads) * 64;
-  c.tasks = up(rows, c.row_block) * up(p.channels, c.channel_block);
+  c.channel_block = even_block(ceil_div(p.channels, 64), channel_tasks, threads) * 64;
+  c.tasks = ceil_div(rows, c.row_block) * ceil_div(p.channels, c.channel_block);
   return c;
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/reduce/reduce.h"
 
+#include "base/integers.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -24,7 +25,6 @@ namespace {
 constexpr int64_t kLaneBlock = 64;       // lanes of a task: four vectors of the widest set
 constexpr int64_t kTaskElements = 8192;  // of softmax: some microseconds
 
-int64_t up(int64_t n, int64_t d) { return (n + d - 1) / d; }
 int64_t product(const int64_t* dims, int count) {
   int64_t n = 1;
   for (int i = 0; i < count; ++i) n *= dims[i];
@@ -34,19 +34,19 @@ int64_t product(const int64_t* dims, int count) {
 }  // namespace
 
 void prepare_reduce(ReduceArgs& args) {
-  args.lane_blocks = up(args.lanes, kLaneBlock);
+  args.lane_blocks = ceil_div(args.lanes, kLaneBlock);
   args.tasks = product(args.outer, args.outer_loops) * args.lane_blocks;
 }
 
 void prepare_softmax(SoftmaxArgs& args) {
-  args.lane_blocks = up(args.lanes, kLaneBlock);
+  args.lane_blocks = ceil_div(args.lanes, kLaneBlock);
   const int64_t rows = product(args.outer, args.outer_loops);
   args.row_block = args.lanes == 1 && args.n > 0 ? (kTaskElements / args.n > 1 ? kTaskElements / args.n : 1) : 1;
-  args.tasks = args.n == 0 ? 0 : up(rows, args.row_block) * args.lane_blocks;
+  args.tasks = args.n == 0 ? 0 : ceil_div(rows, args.row_block) * args.lane_blocks;
 }
 
 void prepare_arg(ArgArgs& args) {
-  args.lane_blocks = up(args.lanes, kLaneBlock);
+  args.lane_blocks = ceil_div(args.lanes, kLaneBlock);
   args.tasks = product(args.outer, args.outer_loops) * args.lane_blocks;
 }
 

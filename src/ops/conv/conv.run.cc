@@ -14,10 +14,8 @@ ConvAlgorithm tuned_algorithm(const BindScope& scope, const ConvProblem& p) {
 
 // What was measured, or by this machine's costs; where results must not depend on the machine, by those of a fixed one.
 ConvAlgorithm algorithm_of(const BindScope& scope, const ConvProblem& p) {
-  const ConvPolicy policy{.force = conv_force(scope.machine->force.view()),
-                          .low_memory = scope.low_memory,
-                          .from_panels = scope.input(1).constant,
-                          .tuned = tuned_algorithm(scope, p)};
+  ConvPolicy policy = conv::policy_of(scope);
+  policy.tuned = tuned_algorithm(scope, p);
   if (scope.exact) return choose_conv_algorithm(p, Isa::kAvx512, {}, policy);
   return choose_conv_algorithm(p, scope.machine->isa, limits_of(*scope.machine), policy);
 }
@@ -121,7 +119,7 @@ Result<bool> bind(BindScope& scope) {
   ConvProblem& p = step->args.problem;
   MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, begun.sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
-  step->tuned = !step->force.set && tuned_algorithm(scope, p) == algorithm;
+  step->tuned = !step->policy.force.set && tuned_algorithm(scope, p) == algorithm;
   MICA_TRY_STATUS(take_choice(scope, algorithm, *step));
   if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
     step->operands.row_means = scope.row_means;

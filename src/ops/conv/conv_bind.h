@@ -14,6 +14,9 @@ struct BegunStep {
 };
 Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes);
 
+// What is forced and what the session leaves, without what was measured.
+ConvPolicy policy_of(const BindScope& scope);
+
 // Packed weights: made ahead when they are constant, else by a step of each run.
 Status pack_weights(BindScope& scope, ConvStep& step);
 

@@ -101,6 +101,12 @@ void cut_band(const BindScope& scope, ConvProblem& p) {
 
 }  // namespace
 
+ConvPolicy policy_of(const BindScope& scope) {
+  return {.force = conv_force(scope.machine->force.view()),
+          .low_memory = scope.low_memory,
+          .from_panels = scope.input(1).constant};
+}
+
 Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes) {
   const BoundOperand &x = scope.input(0), &w = scope.input(1);
   if (!w.view.contiguous() || (has_bias(scope) && !is_vector(scope.input(2).view))) return BegunStep();
@@ -121,7 +127,7 @@ Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes) {
   step->isa = scope.machine->isa;
   step->kernels = &conv_kernels(step->isa);
   step->limits = limits_of(*scope.machine);
-  step->force = conv_force(scope.machine->force.view());
+  step->policy = policy_of(scope);
   return begun;
 }
 

@@ -18,7 +18,7 @@ struct ConvStep {
   const ConvKernels* kernels;
   Isa isa;  // what the choice was made for
   GemmLimits limits;
-  ConvForce force;
+  ConvPolicy policy;
   bool tuned;  // the algorithm was measured, not predicted
 };
 
@@ -63,11 +63,9 @@ inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char>
     out.length += print(p, step.args.choice, rest.data() + 2, rest.size() - 2);
   }
   out.is_tuned = step.tuned;
-  out.is_forced = step.force.allows(chosen);
-  const bool from_panels = step.operands.w < 0;  // weights that come at run are packed as they come
+  out.is_forced = step.policy.force.allows(chosen);
   for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
-    out.can_force = out.can_force || (c.allowed && step.force.allows(c.algorithm) &&
-                                      (from_panels || c.algorithm != ConvAlgorithm::kStrassen));
+    out.can_force = out.can_force || is_asked(c, step.policy);
   return true;
 }
 

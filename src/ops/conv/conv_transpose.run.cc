@@ -42,8 +42,7 @@ GemmEpilogue take_epilogue(BindScope& scope, bool direct, bool has_bias, conv::T
 // Fills the phases; returns the tasks of all.
 int64_t choose_phases(const BindScope& scope, ConvTransposeProblem& p, const GemmEpilogue& epilogue,
                       conv::TransposeStep& step) {
-  const ConvPolicy policy{.force = step.force, .low_memory = scope.low_memory, .is_phase = true};
-  choose_transforms(p, scope.exact ? Isa::kAvx512 : step.isa, scope.exact ? GemmLimits{} : step.limits, policy);
+  choose_transforms(p, scope.exact ? Isa::kAvx512 : step.isa, scope.exact ? GemmLimits{} : step.limits, step.policy);
   int64_t tasks = 0;
   for (int64_t i = 0; i < step.count; ++i) {
     const ConvPhase phase = conv_phase(p, i);
@@ -108,7 +107,7 @@ Result<bool> bind(BindScope& scope) {
   step->operands.y = to.operand;
   step->isa = scope.machine->isa;
   step->limits = limits_of(*scope.machine);
-  step->force = conv_force(scope.machine->force.view());
+  step->policy = {.force = conv_force(scope.machine->force.view()), .low_memory = scope.low_memory, .is_phase = true};
   step->kernels = &conv_kernels(step->isa);
   packing->winograd = step->kernels->winograd_weights;
   MICA_TRY(void* memory, scope.memory(static_cast<size_t>(step->count) * sizeof(conv::TransposePhase)));

@@ -22,7 +22,7 @@ struct TransposeStep {
   const ConvKernels* kernels;
   Isa isa;  // what the choices were made for
   GemmLimits limits;
-  ConvForce force;
+  ConvPolicy policy;
 };
 
 inline void run_transpose_step(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -54,9 +54,9 @@ inline bool explain_transpose_step(KernelFn kernel, const void* arguments, std::
     out.length += print(p, step.phases[i].args.choice, text.data() + out.length, text.size() - out.length);
     bool can = false;
     for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
-      can = can || (c.allowed && step.force.allows(c.algorithm) && (is_winograd(c.algorithm) || c.algorithm == chosen));
+      can = can || (is_asked(c, step.policy) && (is_winograd(c.algorithm) || c.algorithm == chosen));
     out.can_force = out.can_force || can;
-    misses = misses || (can && !step.force.allows(chosen));
+    misses = misses || (can && !step.policy.force.allows(chosen));
   }
   out.is_forced = out.can_force && !misses;
   return true;

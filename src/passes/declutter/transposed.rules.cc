@@ -1,6 +1,7 @@
 // A transposed convolution to few channels is a convolution to the outputs between two inputs as so many channels, and
 // then a move of these to where they belong. The outputs of one remainder modulo the stride are few channels by
 // themselves, less than a vector; all together they fill some.
+#include "base/integers.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_transpose.h"
 #include "ops/move/blocks.h"
@@ -19,8 +20,6 @@ namespace {
 
 constexpr int64_t kMostSide = 1 << 12;  // of kernels, strides and pads: no network's are longer
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 // Along one axis. Counted from before the cut, outputs a·stride to (a + 1)·stride - 1 see the inputs a - taps + 1 to a.
 struct Axis {
   int64_t kernel, stride, taps;
@@ -30,7 +29,7 @@ struct Axis {
 
 Axis axis_of(const ConvTranspose& a, int64_t kernel, size_t i) {
   Axis axis{.kernel = kernel, .stride = a.strides.get(i, 1)};
-  axis.taps = up(kernel, axis.stride);
+  axis.taps = ceil_div(kernel, axis.stride);
   const int64_t begin = a.pads.get(i, 0), last = kernel - 1 - a.pads.get(i + 2, 0) + a.output_padding.get(i, 0);
   axis.pad_begin = axis.taps - 1 - begin / axis.stride;
   axis.cut_begin = begin % axis.stride;
@@ -59,8 +58,8 @@ bool fits(const ConvTranspose& a, const Value& w) {
 // together they pad their taps. The move afterwards wants more than a little to be gained.
 bool pays(int64_t channels, const Axis& y, const Axis& x) {
   constexpr int64_t kPanel = 16;
-  const int64_t apart = up(channels, kPanel) * y.kernel * x.kernel;
-  const int64_t together = up(channels * y.stride * x.stride, kPanel) * y.taps * x.taps;
+  const int64_t apart = ceil_div(channels, kPanel) * y.kernel * x.kernel;
+  const int64_t together = ceil_div(channels * y.stride * x.stride, kPanel) * y.taps * x.taps;
   return together * 2 <= apart;
 }
 
