@@ -192,7 +192,7 @@ void choose_winograd(const ConvProblem& p, Isa isa, const GemmLimits& limits, Co
   const int64_t row = winograd_row(plane, p.in_channels / p.groups);
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
   const int64_t wanted = ceil_div(wanted_tasks(p, limits), p.groups);
-  const int64_t depth = plane.slices * (p.in_channels / p.groups);
+  const int64_t depth = winograd_depth(plane, p.in_channels / p.groups);
   c.tile_block = winograd_block(plane, {c.tiles, row, depth, columns, wanted}, isa, limits);
   const int64_t m_tasks = ceil_div(c.tiles, c.tile_block), panels = columns / kPanel;
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.

@@ -107,7 +107,7 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const auto lanes = static_cast<int64_t>(cost_lanes(isa).lanes);
   const int64_t channels = p.in_channels / p.groups, columns = p.out_channels / p.groups;
-  const int64_t depth = plane.slices * channels;
+  const int64_t depth = winograd_depth(plane, channels);
   const auto points = static_cast<double>(plane.all_points());
   const int64_t tiles = p.images * plane.all_tiles();
   const double spilled = points > 36 ? kSpilledCycles : 0;

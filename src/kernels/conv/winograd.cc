@@ -19,6 +19,13 @@ constexpr int64_t kFarWeights = 4;  // second-level caches: so many that the nex
 constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
 
+constexpr int kMostKernel = 14;  // two filters of seven taps
+
+// A panel of `count`, each of so many channels for each slice.
+struct PanelOf {
+  int64_t index, count, channels;
+};
+
 int points_of(ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kWinograd4) return 4;
   if (algorithm == ConvAlgorithm::kWinograd6) return 6;
@@ -53,15 +60,18 @@ WinogradRows weight_rows(int points, int taps) {
   return rows;
 }
 
-// The largest Σ over points of (A_ki b_i g_i)² of any output k.
-double amplification(int points, int taps, int tile) {
+// The largest Σ over points of (A_ki b_i g_i)² of any output k, over the number of taps; g_i² of both filters.
+double amplification(const WinogradPlane& plane, int axis) {
+  const int points = plane.points[axis], taps = plane.taps[axis], filters = plane.filters[axis];
   if (points == 1) return 1;
   const WinogradPolynomials w = winograd_polynomials(points);
   const WinogradRows rows = weight_rows(points, taps);
+  const int shorter = plane.uneven[axis] ? taps - 1 : taps, tile = plane.tile[axis];
   double size[kMostWinogradPoints] = {};  // (b_i g_i)²
   for (int i = 0; i < points; ++i) {
     double g = 0, b = 0;
-    for (int k = 0; k < taps; ++k) g += rows.g[i][k] * rows.g[i][k];
+    for (int f = 0; f < filters; ++f)
+      for (int k = 0; k < (f ? shorter : taps); ++k) g += rows.g[i][k] * rows.g[i][k];
     const bool is_pair = i > 0 && i < points - 1;
     const int pair = (i - 1) / 2;
     for (int k = 0; k <= w.pairs; ++k) {
@@ -76,13 +86,49 @@ double amplification(int points, int taps, int tile) {
     for (int i = 1; i < points - 1; ++i) sum += size[i] * pow(w.p[(i - 1) / 2], 2 * k);
     if (sum > most) most = sum;
   }
-  return most / taps;
+  return most / (filters > 1 ? taps + shorter : taps);
 }
 
 WinogradWeights weights_of(const WinogradPlane& plane) {
   WinogradWeights w{.rows = weight_rows(plane.points[1], plane.taps[1])};
   for (int axis = 0; axis < 2; ++axis) w.points[axis] = plane.points[axis], w.taps[axis] = plane.taps[axis];
   return w;
+}
+
+// A slice's filter of one panel, beginning at channel 0 of its matrices, `u` being the group's.
+void aim_weights(const WinogradPlane& plane, int64_t slice, const PanelOf& panel, float* u, WinogradWeights& one) {
+  const WinogradSlice s = winograd_slice(plane, slice);
+  for (int axis = 0; axis < 2; ++axis) one.is_shorter[axis] = plane.uneven[axis] && s.filter[axis] == 1;
+  for (int point = 0; point < plane.all_points(); ++point) {
+    const WinogradRange range = winograd_range(plane, point);
+    one.to[point] = u + (panel.index * range.count + slice - range.first) * panel.channels * kPanel;
+    u += range.count * panel.count * panel.channels * kPanel;
+  }
+}
+
+// Whether the kernels' tiles fit the axis, which gets its sizes.
+bool take_axis(const ConvProblem& p, int points, int axis, WinogradPlane& plane) {
+  const int from = plane.from[axis];
+  const int64_t kernel = p.kernel[from], stride = p.stride[from];
+  const bool single = axis == 0 && kernel == 1;
+  if (stride > 2 || kernel > kMostKernel || (stride == 2 && p.dilation[from] > 1)) return false;
+  const int64_t taps = ceil_div(kernel, stride);
+  if (!single && !exists(points, static_cast<int>(taps))) return false;
+  plane.points[axis] = single ? 1 : points;
+  plane.taps[axis] = static_cast<int>(taps);
+  plane.filters[axis] = static_cast<int>(least(stride, kernel));
+  plane.uneven[axis] = plane.filters[axis] == 2 && kernel % 2 == 1;
+  plane.tile[axis] = plane.points[axis] - plane.taps[axis] + 1;
+  plane.in[axis] = p.in[from];
+  plane.out[axis] = p.out[from];
+  plane.pad[axis] = p.pad[from];
+  plane.stride[axis] = stride;
+  plane.dilation[axis] = single ? 1 : p.dilation[from];
+  plane.in_step[axis] = step_of(p.in_view, from);
+  plane.out_step[axis] = step_of(p.out_view, from);
+  plane.residual_step[axis] = step_of(p.residual_view, from);
+  plane.tiles[axis] = ceil_div(ceil_div(plane.out[axis], plane.dilation[axis]), plane.tile[axis]);
+  return true;
 }
 
 }  // namespace
@@ -96,28 +142,33 @@ WinogradPlane winograd_plane(const ConvProblem& p, ConvAlgorithm algorithm) {
     plane.outer = 1 - plane.from[1];
   }
   plane.planes = p.out[plane.outer];
-  plane.slices = p.kernel[plane.outer];
-  plane.fits = points > 0 && plane.slices > 0;
-  for (int axis = 0; axis < 2 && plane.fits; ++axis) {
-    const int from = plane.from[axis];
-    const int64_t taps = p.kernel[from];
-    const bool single = axis == 0 && taps == 1;
-    plane.fits = p.stride[from] == 1 && (single || exists(points, static_cast<int>(taps < 8 ? taps : 0)));
-    if (!plane.fits) return plane;
-    plane.points[axis] = single ? 1 : points;
-    plane.taps[axis] = static_cast<int>(taps);
-    plane.tile[axis] = plane.points[axis] - plane.taps[axis] + 1;
-    plane.in[axis] = p.in[from];
-    plane.out[axis] = p.out[from];
-    plane.pad[axis] = p.pad[from];
-    plane.dilation[axis] = single ? 1 : p.dilation[from];
-    plane.in_step[axis] = step_of(p.in_view, from);
-    plane.out_step[axis] = step_of(p.out_view, from);
-    plane.residual_step[axis] = step_of(p.residual_view, from);
-    plane.tiles[axis] = ceil_div(ceil_div(plane.out[axis], plane.dilation[axis]), plane.tile[axis]);
-  }
-  plane.fits = plane.fits && (plane.taps[0] == 1 || plane.taps[0] == plane.taps[1]);
+  plane.outer_taps = p.kernel[plane.outer];
+  plane.fits = points > 0 && plane.outer_taps > 0 && take_axis(p, points, 0, plane) && take_axis(p, points, 1, plane) &&
+               (plane.points[0] == 1 || plane.taps[0] == plane.taps[1]);
+  if (!plane.fits) return plane;
+  plane.slices = plane.outer_taps * plane.filters[0] * plane.filters[1];
+  plane.matrices = 0;
+  for (int point = 0; point < plane.all_points(); ++point) plane.matrices += winograd_range(plane, point).count;
   return plane;
+}
+
+// Filters of both axes go around: odd ones across, even ones of both, odd ones down, odd ones of both. Those that are
+// even down are the first two then, and those that are even across the second and the third.
+WinogradSlice winograd_slice(const WinogradPlane& plane, int64_t slice) {
+  const auto pair = static_cast<int>(slice / plane.outer_taps);
+  const int64_t outer = slice % plane.outer_taps;
+  if (plane.filters[0] == 1) return {{0, pair}, outer};
+  if (plane.filters[1] == 1) return {{pair, 0}, outer};
+  return {{pair / 2, pair == 0 || pair == 3}, outer};
+}
+
+WinogradRange winograd_range(const WinogradPlane& plane, int point) {
+  const bool down = plane.uneven[0] && point / plane.points[1] == plane.points[0] - 1;
+  const bool across = plane.uneven[1] && point % plane.points[1] == plane.points[1] - 1;
+  const int64_t first = across && plane.filters[0] == 2;
+  const int64_t all = plane.filters[0] * plane.filters[1];
+  const int64_t end = down ? all / 2 : across ? first + all / 2 : all;
+  return {first * plane.outer_taps, (end - first) * plane.outer_taps};
 }
 
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa isa, const GemmLimits& limits) {
@@ -150,35 +201,36 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  return p.groups * plane.all_points() *
-         panels_size(plane.slices * (p.in_channels / p.groups), p.out_channels / p.groups);
+  return p.groups * plane.matrices * panels_size(p.in_channels / p.groups, p.out_channels / p.groups);
 }
 
 // Channels are gathered one by one: for weights that are not in panels.
 void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const PanelSource& weights, float* u,
                    WinogradWeightsFn kernel) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  const int64_t channels = weights.k[3], panels = panel_count(weights.n), taps = plane.taps[0] * plane.taps[1];
-  const int64_t products = plane.slices * channels, *step = weights.k_stride;
-  float block[(kMostWinogradPoints - 1) * (kMostWinogradPoints - 1)][kPanel];
+  const int64_t channels = weights.k[3], panels = panel_count(weights.n), *step = weights.k_stride;
+  const int64_t down_step = step[plane.from[0]], across_step = step[plane.from[1]];
+  float block[kMostKernel * kMostKernel][kPanel];
   WinogradWeights one = weights_of(plane);
-  one.from = block[0];
-  one.tap_step = kPanel;
-  one.point_step = panels * products * kPanel;
+  one.tap_step[0] = plane.stride[0] * kMostKernel * kPanel;
+  one.tap_step[1] = plane.stride[1] * kPanel;
   for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t c = 0; c < products; ++c) {
-      for (int64_t j = 0; j < kPanel; ++j) {
-        const int64_t n = panel * kPanel + j;
-        const float* from =
-            weights.data + n * weights.n_stride + c / channels * step[plane.outer] + c % channels * step[3];
-        for (int64_t t = 0; t < taps; ++t) {
-          const int64_t down = t / plane.taps[1], across = t % plane.taps[1];
-          const int64_t at = down * step[plane.from[0]] + across * step[plane.from[1]];
-          block[t][j] = n < weights.n ? from[at] : 0.0f;
+    for (int64_t slice = 0; slice < plane.slices; ++slice) {
+      const WinogradSlice s = winograd_slice(plane, slice);
+      aim_weights(plane, slice, {panel, panels, channels}, u, one);
+      one.from = block[s.filter[0] * kMostKernel + s.filter[1]];
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t j = 0; j < kPanel; ++j) {
+          const int64_t n = panel * kPanel + j;
+          const float* from = weights.data + n * weights.n_stride + s.outer * step[plane.outer] + c * step[3];
+          for (int64_t down = 0; down < weights.k[plane.from[0]]; ++down)
+            for (int64_t across = 0; across < weights.k[plane.from[1]]; ++across)
+              block[down * kMostKernel + across][j] =
+                  n < weights.n ? from[down * down_step + across * across_step] : 0.0f;
         }
+        kernel(one);
+        for (float*& to : one.to) to += kPanel;
       }
-      one.to = u + (panel * products + c) * kPanel;
-      kernel(one);
     }
 }
 
@@ -188,23 +240,23 @@ void transform_panels(const ConvProblem& p, ConvAlgorithm algorithm, WinogradWei
                       float* u, int64_t first, int64_t last) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
+  const int64_t down = p.kernel[plane.from[0]], across = p.kernel[plane.from[1]], size = channels * kPanel;
   WinogradWeights one = weights_of(plane);
-  one.tap_step = channels * kPanel;
-  one.point_step = panels * plane.slices * one.tap_step;
+  one.tap_step[0] = plane.stride[0] * across * size;
+  one.tap_step[1] = plane.stride[1] * size;
   one.channels = channels;
-  for (int64_t i = first; i < last; ++i) {
-    const int64_t group = i / panels, panel = i % panels;
+  for (int64_t i = first; i < last; ++i)
     for (int64_t slice = 0; slice < plane.slices; ++slice) {
-      one.from = packed + (i * plane.slices + slice) * plane.taps[0] * plane.taps[1] * one.tap_step;
-      one.to = u + ((group * plane.all_points() * panels + panel) * plane.slices + slice) * one.tap_step;
+      const WinogradSlice s = winograd_slice(plane, slice);
+      const int64_t row = (i * plane.outer_taps + s.outer) * down + s.filter[0];
+      one.from = packed + (row * across + s.filter[1]) * size;
+      aim_weights(plane, slice, {i % panels, panels, channels}, u + i / panels * plane.matrices * panels * size, one);
       kernel(one);
     }
-  }
 }
 
 double winograd_error(const WinogradPlane& plane, int64_t length) {
-  const double grown = amplification(plane.points[0], plane.taps[0], plane.tile[0]) *
-                       amplification(plane.points[1], plane.taps[1], plane.tile[1]);
+  const double grown = amplification(plane, 0) * amplification(plane, 1);
   return kUnit * sqrt(grown * (static_cast<double>(length) / 6 + kTransformRoundings / 3));
 }
 

@@ -8,6 +8,11 @@
 // dilation-th pixel; groups stand side by side. Taps along a third axis are left as they are: the planes under them
 // stand side by side like channels, so that one product sums over both.
 //
+// With stride 2, the even and the odd taps of an axis are two plain filters, of the even and of the odd pixels, whose
+// results are summed: their pixels stand side by side like channels, too. Of an odd number of taps, the odd filter is
+// one tap shorter. It has no part in the last point, which is the coefficient of the highest power, so that 3x3 taps
+// take 121 products for 25 outputs with 6 points, 49 for 9 with 4, instead of 225 and 81.
+//
 // A NaN or an infinity reaches all outputs of the tiles that read it.
 #pragma once
 #include <stdint.h>
@@ -23,18 +28,35 @@ struct WinogradPlane {
   bool fits = false;
   int from[2] = {1, 2}, outer = 0;  // of the problem's axes: those of the plane, and the third one
   int points[2] = {1, 1};           // 1 on an axis without taps
-  int taps[2] = {1, 1};             //
+  int taps[2] = {1, 1};             // of a filter: with stride 2, of the even taps
+  int filters[2] = {1, 1};          // 2 where the taps are split into even and odd ones
+  bool uneven[2] = {};              // whether the second filter is a tap shorter
   int tile[2] = {1, 1};             // outputs of a tile
   int64_t in[2] = {}, out[2] = {};  // pixels
-  int64_t pad[2] = {}, dilation[2] = {1, 1};
+  int64_t pad[2] = {}, dilation[2] = {1, 1}, stride[2] = {1, 1};     // one of the latter is 1
   int64_t in_step[2] = {}, out_step[2] = {}, residual_step[2] = {};  // floats from pixel to pixel
   int64_t tiles[2] = {};                                             // of one phase of the dilation
-  int64_t planes = 1, slices = 1;                                    // outputs and taps of the third axis
+  int64_t planes = 1, outer_taps = 1;                                // outputs and taps of the third axis
+  int64_t slices = 1;    // what stands side by side for each channel: pairs of filters, taps of the third axis
+  int64_t matrices = 1;  // channels x outputs, of all points: as many as the point has slices
 
   int64_t all_points() const { return points[0] * points[1]; }
   int64_t all_tiles() const { return planes * tiles[0] * tiles[1] * dilation[0] * dilation[1]; }  // of one image
 };
 WinogradPlane winograd_plane(const ConvProblem& problem, ConvAlgorithm algorithm);
+
+// A pair of filters and a tap of the third axis.
+struct WinogradSlice {
+  int filter[2];
+  int64_t outer;
+};
+WinogradSlice winograd_slice(const WinogradPlane& plane, int64_t slice);
+
+// The slices that have a part in a point. They stand so that these are neighbours.
+struct WinogradRange {
+  int64_t first, count;
+};
+WinogradRange winograd_range(const WinogradPlane& plane, int point);
 
 // Floats from one place to the next along one of the problem's axes.
 inline __attribute__((always_inline)) int64_t step_of(const ConvView& v, int axis) {
@@ -46,14 +68,14 @@ struct WinogradRows {
   double g[kMostWinogradPoints][kMostWinogradPoints] = {};
 };
 
-// Channels of one panel of weights, as w[tap][channel][16], to u[point][channel][16].
+// Channels of one panel of a filter, as w[tap][channel][16], to u[point][channel][16].
 struct WinogradWeights {
   WinogradRows rows;
   int points[2], taps[2];
+  bool is_shorter[2] = {};  // lacks the last tap of this axis, and has no part in the last point
   const float* from = nullptr;
-  int64_t tap_step = 0;  // floats from tap to tap
-  float* to = nullptr;
-  int64_t point_step = 0;  // floats from point to point
+  int64_t tap_step[2] = {};             // floats from tap to tap
+  float* to[kMostWinogradSquare] = {};  // at each point that it has a part in
   int64_t channels = 1;
 };
 
@@ -61,6 +83,11 @@ struct WinogradWeights {
 // rest of their panel.
 inline int64_t winograd_row(const WinogradPlane& plane, int64_t channels) {
   return panel_count((plane.slices - 1) * channels + panel_count(channels) * kPanel) * kPanel;
+}
+
+// Products of so many channels that are summed at a point, in the mean of all points.
+inline int64_t winograd_depth(const WinogradPlane& plane, int64_t channels) {
+  return plane.matrices * channels / plane.all_points();
 }
 
 // How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level
@@ -73,9 +100,9 @@ struct WinogradWork {
 };
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa isa, const GemmLimits& limits);
 
-// Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16], c through slices and
-// channels. Computed in doubles,
-// rounded once, to the same bits on every instruction set. The plane must fit.
+// Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16], c through the point's
+// slices and channels. Computed in doubles, rounded once, to the same bits on every instruction set. The plane must
+// fit.
 int64_t winograd_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 // This one makes those of one group, from weights that stand anywhere.
 void pack_winograd(const ConvProblem& problem, ConvAlgorithm algorithm, const PanelSource& weights, float* u,

@@ -99,13 +99,18 @@ MICA_INLINE WinogradTile winograd_tile(const WinogradPlane& plane, int64_t tile)
   return t;
 }
 
-// Where a tile's inputs lie in the plane at x, if there is one; `zeros` holds as many as there are channels.
-MICA_INLINE void winograd_pixels(const WinogradPlane& plane, const WinogradTile& tile, const float* x, bool has_plane,
-                                 const float* zeros, const float** table) {
+// Where a tile's inputs for a pair of filters lie in the plane at x, if there is one; `zeros` holds as many as there
+// are channels.
+MICA_INLINE void winograd_pixels(const WinogradPlane& plane, const WinogradTile& tile, const int (&filter)[2],
+                                 const float* x, bool has_plane, const float* zeros, const float** table) {
+  const auto place = [&](int axis, int point) {
+    return tile.begin[axis] * plane.stride[axis] - plane.pad[axis] + filter[axis] +
+           point * plane.dilation[axis] * plane.stride[axis];
+  };
   for (int i = 0; i < plane.points[0]; ++i) {
-    const int64_t down = tile.begin[0] - plane.pad[0] + i * plane.dilation[0];
+    const int64_t down = place(0, i);
     for (int j = 0; j < plane.points[1]; ++j) {
-      const int64_t across = tile.begin[1] - plane.pad[1] + j * plane.dilation[1];
+      const int64_t across = place(1, j);
       const bool is_inside = has_plane && inside(down, plane.in[0]) && inside(across, plane.in[1]);
       *table++ = is_inside ? x + down * plane.in_step[0] + across * plane.in_step[1] : zeros;
     }
@@ -247,45 +252,68 @@ MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const Con
 
 constexpr int64_t kNearFloats = 1 << 15;
 
+// The matrices of one point: the slices that it has, and floats from panel to panel.
+struct PointWeights {
+  const float* at;
+  WinogradRange range;
+  int64_t panel;
+};
+// Those of the point behind it in memory; `point` is the one behind.
+MICA_INLINE PointWeights next_weights(const WinogradPlane& plane, const PointWeights& w, int64_t panels, int point) {
+  const WinogradRange range = winograd_range(plane, point);
+  return {w.at + panels * w.panel, range, w.panel / w.range.count * range.count};
+}
+
+// The products of a point by panels `step` at a time. Behind the last ones come those of the next point, `next`.
+MICA_INLINE void winograd_point(const WinogradBlock& block, const TileTask& task, const PointWeights& w,
+                                const PointWeights& next, int64_t point, int64_t step, RowBlock& rows) {
+  const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
+  const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows, depth = w.panel / kPanel;
+  const float* v = block.v + point * block.v_point + w.range.first * (depth / w.range.count);
+  rows.segment_k = depth;
+  rows.panel_stride = w.panel;
+  rows.b = w.at + task.panel_begin * w.panel;
+  for (int64_t panel = 0; panel < panels; panel += step) {
+    rows.panel_begin = panel;
+    const bool last = panel + step >= panels;
+    rows.panel_end = last ? panels : panel + step;
+    const float* ahead = last ? next.at + task.panel_begin * next.panel : rows.b + rows.panel_end * w.panel;
+    const int64_t share = step * (last ? next.panel : w.panel) / count;  // each pass fetches its own
+    if (rows.fetches) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, depth);
+    int64_t row_tile = 0;
+    for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
+      rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);
+      rows.fetch[0].at = ahead + row_tile * share;
+      const float* a = v + tile * block.v_row;
+      rows.segments = &a;
+      rows.c = block.m + point * block.m_point + tile * block.m_row;
+      gemm_kernels.row_block(rows);
+    }
+  }
+}
+
 void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const WinogradBlock& block, const float* u,
                        const TileTask& task) {
-  const int64_t depth = plane.slices * (p.in_channels / p.groups), all_panels = panel_count(p.out_channels / p.groups);
+  const int64_t channels = p.in_channels / p.groups, all_panels = panel_count(p.out_channels / p.groups);
   const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
   static constexpr GemmEpilogue kPlain{};
-  RowBlock rows{.segment_k = depth,
-                .a_stride = block.v_row,
-                .panel_stride = depth * kPanel,
-                .b_end = u + plane.all_points() * all_panels * depth * kPanel,
+  RowBlock rows{.a_stride = block.v_row,
+                .b_end = u + plane.matrices * all_panels * channels * kPanel,
                 .n = panels * kPanel,
                 .c_stride = block.m_row,
                 .epilogue = &kPlain};
+  const WinogradRange range = winograd_range(plane, 0);
+  const PointWeights first{u, range, range.count * channels * kPanel};
   // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
-  const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
-  const bool streams = count > 1 && all_panels * depth * kPanel > kNearFloats;
-  const int64_t step = streams ? 2 : panels, share = step * depth * kPanel / count;
-  rows.fetches = streams;
-  if (streams) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, depth);
-  for (int64_t point = 0; point < plane.all_points(); ++point) {
-    rows.b = u + (point * all_panels + task.panel_begin) * depth * kPanel;
-    for (int64_t panel = 0; panel < panels; panel += step) {
-      rows.panel_begin = panel;
-      const bool last = panel + step >= panels, turns = last && point + 1 == plane.all_points();
-      rows.panel_end = last ? panels : panel + step;
-      // Behind the last panel is the next point, and behind that of the last point there may be no memory: the next
-      // block begins with the first one.
-      const float* next = turns ? u + task.panel_begin * rows.panel_stride
-                                : rows.b + (last ? all_panels : rows.panel_end) * rows.panel_stride;
-      int64_t row_tile = 0;
-      for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
-        rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);
-        // Each pass fetches its share of the next panels.
-        rows.fetch[0].at = next + row_tile * share;
-        const float* a = block.v + point * block.v_point + tile * block.v_row;
-        rows.segments = &a;
-        rows.c = block.m + point * block.m_point + tile * block.m_row;
-        gemm_kernels.row_block(rows);
-      }
-    }
+  rows.fetches = tiles > gemm_kernels.tile_rows && all_panels * first.panel > kNearFloats;
+  const int64_t step = rows.fetches ? 2 : panels;
+  PointWeights now = first;
+  for (int point = 0; point < plane.all_points(); ++point) {
+    // Behind the last point there may be no memory: the next block begins with the first one.
+    const bool turns = point + 1 == plane.all_points();
+    const PointWeights next = turns ? first : next_weights(plane, now, all_panels, point + 1);
+    winograd_point(block, task, now, next, point, step, rows);
+    now = next;
   }
 }
 
@@ -362,9 +390,10 @@ void winograd_inputs(const WinogradPlane& plane, const ConvArgs& args, const Win
     const WinogradTile t = winograd_tile(plane, tile);
     float* v = block.v + (tile - task.tile_begin) * block.v_row;
     for (int64_t slice = 0; slice < plane.slices; ++slice, v += channels) {
-      const int64_t from = t.plane * p.stride[outer] - p.pad[outer] + slice * p.dilation[outer];
+      const WinogradSlice s = winograd_slice(plane, slice);
+      const int64_t from = t.plane * p.stride[outer] - p.pad[outer] + s.outer * p.dilation[outer];
       const float* x = args.x + t.image * p.in_view.image + from * outer_step + task.group * channels;
-      winograd_pixels(plane, t, x, inside(from, p.in[outer]), block.zeros, block.table);
+      winograd_pixels(plane, t, s.filter, x, inside(from, p.in[outer]), block.zeros, block.table);
       input(block.table, channels, v, block.v_point);
     }
   }
@@ -376,7 +405,7 @@ void run_winograd_tasks(const ConvArgs& args, int64_t task_begin, int64_t task_e
   const WinogradPlane plane = winograd_plane(p, args.choice.algorithm);
   const WinogradBlock block = winograd_scratch(plane, args, scratch);
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
-  const int64_t weights = plane.all_points() * columns * plane.slices * (p.in_channels / p.groups);
+  const int64_t weights = plane.matrices * columns * (p.in_channels / p.groups);
   TileTask task{.group = -1};
   while (task_begin < task_end) {
     const TileTask before = task;

@@ -12,28 +12,33 @@ namespace {
 struct Form {
   ConvAlgorithm algorithm;
   int64_t down, across;
+  int64_t stride[2] = {1, 1};
 };
-
-std::vector<Form> every_form(const ConvProblem& of) {
-  std::vector<Form> forms;
-  for (ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
-    for (int64_t down : {1, 2, 3, 5, 7})
-      for (int64_t across : {1, 2, 3, 5, 7}) {
-        ConvProblem p = of;
-        p.kernel[1] = down, p.kernel[2] = across;
-        p.out[1] = p.in[1] - down + 1, p.out[2] = p.in[2] - across + 1;
-        if (winograd_plane(p, algorithm).fits) forms.push_back({algorithm, down, across});
-      }
-  return forms;
-}
+constexpr int64_t kStrides[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}};
 
 ConvCase make(int64_t groups, const Form& form) {
   ConvCase c;
-  c.p = {.groups = groups, .in_channels = 6, .out_channels = 38, .in = {1, 9, 9}};
+  c.p = {.groups = groups, .in_channels = 6, .out_channels = 38, .in = {1, 15, 15}};
   c.p.kernel[1] = form.down, c.p.kernel[2] = form.across;
-  c.p.out[1] = 10 - form.down, c.p.out[2] = 10 - form.across;
+  c.p.stride[1] = form.stride[0], c.p.stride[2] = form.stride[1];
+  set_out(c.p, 0);
   c.finish();
   return c;
+}
+
+std::vector<Form> every_form() {
+  std::vector<Form> forms;
+  for (const auto& stride : kStrides)
+    for (ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
+      for (int64_t down = 1; down < 15; ++down)
+        for (int64_t across = 1; across < 15; ++across) {
+          const Form form{algorithm, down, across, {stride[0], stride[1]}};
+          if (winograd_plane(make(1, form).p, algorithm).fits) forms.push_back(form);
+        }
+  return forms;
+}
+std::ostream& operator<<(std::ostream& out, const Form& f) {
+  return out << name_of(f.algorithm) << ' ' << f.down << 'x' << f.across << " strides " << f.stride[0] << f.stride[1];
 }
 
 std::vector<float> from_panels(const ConvCase& c, ConvAlgorithm algorithm, Isa isa, int64_t step) {
@@ -66,25 +71,38 @@ long double row_at(int points, int taps, int i, int k) {
   return power / others;
 }
 
-Exact exact_at(const ConvCase& c, const WinogradPlane& plane, int64_t n, int64_t channel, int i, int j) {
-  const int64_t channels = c.p.in_channels / c.p.groups, taps = plane.taps[0] * plane.taps[1];
+// Where a matrix's weight stands.
+struct Place {
+  int64_t n, channel, slice;
+  int point;
+};
+Exact exact_at(const ConvCase& c, const WinogradPlane& plane, const Place& at) {
+  const int64_t channels = c.p.in_channels / c.p.groups, *kernel = c.p.kernel;
+  const WinogradSlice s = winograd_slice(plane, at.slice);
+  const int i = at.point / plane.points[1], j = at.point % plane.points[1];
+  const bool flat = plane.from[0] == 2;  // taps on the second of the problem's axes alone
   Exact e;
-  for (int y = 0; y < plane.taps[0]; ++y)
-    for (int x = 0; x < plane.taps[1]; ++x) {
-      const long double term = row_at(plane.points[0], plane.taps[0], i, y) *
-                               row_at(plane.points[1], plane.taps[1], j, x) *
-                               c.weights[(n * channels + channel) * taps + y * plane.taps[1] + x];
+  for (int64_t y = s.filter[0]; y < kernel[plane.from[0]]; y += plane.stride[0])
+    for (int64_t x = s.filter[1]; x < kernel[plane.from[1]]; x += plane.stride[1]) {
+      const int64_t tap = flat ? x : y * kernel[2] + x;
+      const long double term = row_at(plane.points[0], plane.taps[0], i, static_cast<int>(y / plane.stride[0])) *
+                               row_at(plane.points[1], plane.taps[1], j, static_cast<int>(x / plane.stride[1])) *
+                               c.weights[(at.n * channels + at.channel) * kernel[1] * kernel[2] + tap];
       e.sum += term;
       e.size += std::fabs(term);
     }
   return e;
 }
 
+// 8 tiles, each on both axes, on the width and on the height. Strides of 2: two sizes of a strided axis with taps, one
+// of one without.
+constexpr size_t kEveryForm = 8 * 3 + 2 * 8 * (2 + 2 + 1) + 8 * (4 + 2 + 2);
+
 class WinogradWeightsOf : public testing::TestWithParam<int64_t> {};  // groups
 
 TEST_P(WinogradWeightsOf, EveryFormIsRoundedOnce) {
-  const std::vector<Form> forms = every_form(make(1, {ConvAlgorithm::kWinograd4, 3, 3}).p);
-  EXPECT_EQ(forms.size(), 24u);  // 8 tiles, each on both axes, on the width and on the height
+  const std::vector<Form> forms = every_form();
+  EXPECT_EQ(forms.size(), kEveryForm);
   for (const Form& form : forms) {
     const ConvCase c = make(GetParam(), form);
     const WinogradPlane plane = winograd_plane(c.p, form.algorithm);
@@ -95,36 +113,57 @@ TEST_P(WinogradWeightsOf, EveryFormIsRoundedOnce) {
     for (int64_t group = 0; group < c.p.groups; ++group)
       for (int point = 0; point < plane.all_points(); ++point)
         for (int64_t panel = 0; panel < panels; ++panel)
-          for (int64_t channel = 0; channel < channels; ++channel)
+          for (int64_t row = 0; row < winograd_range(plane, point).count * channels; ++row)
             for (int64_t lane = 0; lane < kPanel; ++lane, ++at) {
-              const int64_t n = panel * kPanel + lane;
-              const Exact e = n >= out ? Exact()
-                                       : exact_at(c, plane, group * out + n, channel, point / plane.points[1],
-                                                  point % plane.points[1]);
+              const int64_t n = panel * kPanel + lane, slice = winograd_range(plane, point).first + row / channels;
+              const Exact e = n >= out ? Exact() : exact_at(c, plane, {group * out + n, row % channels, slice, point});
               // Half a unit of the result's last place for the rounding, and what doubles lose before it.
               const long double bound = std::fabs(e.sum) * 0x1p-24L + e.size * 0x1p-48L;
-              ASSERT_LE(std::fabs(u[at] - e.sum), bound)
-                  << name_of(form.algorithm) << ' ' << form.down << 'x' << form.across << " point " << point;
+              ASSERT_LE(std::fabs(u[at] - e.sum), bound) << form << " point " << point;
             }
     ASSERT_EQ(at, u.size());
   }
 }
 
 TEST_P(WinogradWeightsOf, BitsDependOnNothingElse) {
-  for (const Form& form : every_form(make(1, {ConvAlgorithm::kWinograd4, 3, 3}).p)) {
+  for (const Form& form : every_form()) {
     const ConvCase c = make(GetParam(), form);
     std::vector<float> plain(winograd_size(c.p, form.algorithm));
     pack_conv(c.p, form.algorithm, c.weights.data(), plain.data());
     for (Isa isa : every_isa())
       for (int64_t step : {1, 3}) {
         const std::vector<float> u = from_panels(c, form.algorithm, isa, step);
-        ASSERT_EQ(std::memcmp(u.data(), plain.data(), u.size() * sizeof(float)), 0)
-            << name_of(isa) << ' ' << name_of(form.algorithm) << ' ' << form.down << 'x' << form.across;
+        ASSERT_EQ(std::memcmp(u.data(), plain.data(), u.size() * sizeof(float)), 0) << name_of(isa) << ' ' << form;
       }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Groups, WinogradWeightsOf, testing::Values(1, 2));
+
+// With strides: sizes from one pixel on, padding on one side, and an axis without stride that is dilated.
+TEST(WinogradStrides, Right) {
+  size_t cases = 0;
+  for (const Isa isa : every_isa())
+    for (const Form& form : every_form())
+      for (const int64_t size : {1, 2, 7, 12, 23}) {
+        if (form.stride[0] * form.stride[1] == 1) continue;
+        ConvCase c = make(size == 23 ? 1 : 2, form);
+        c.p.images = size == 7 ? 2 : 1;
+        c.p.in[1] = size, c.p.in[2] = size + 1;
+        for (int axis : {1, 2}) c.p.dilation[axis] = size == 23 && c.p.stride[axis] == 1 ? 2 : 1;
+        c.p.pad[1] = form.down / 2, c.p.pad[2] = form.across - 1;
+        set_out(c.p, form.down / 2);
+        if (c.p.out[1] <= 0 || c.p.out[2] <= 0) continue;
+        c.finish(size == 7 ? 3 : 0, size == 12 ? 2 : 0);
+        c.slack = 16;
+        c.epilogue.bias = c.bias.data();
+        SCOPED_TRACE(testing::Message() << name_of(isa) << ' ' << form << " size " << size);
+        c.run(isa, form.algorithm, {.l2_bytes = 1 << 15, .threads = 2}, 1);
+        ASSERT_NO_FATAL_FAILURE(c.check());
+        ++cases;
+      }
+  EXPECT_GT(cases, 100 * every_isa().size());
+}
 
 // Three dimensions: one or two axes by points, the third one by its taps.
 struct Volume {
@@ -133,7 +172,9 @@ struct Volume {
 constexpr Volume kVolumes[] = {
     {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}}, {{2, 3, 3}, {2, 1, 1}, {1, 1, 1}}, {{3, 2, 2}, {1, 1, 1}, {2, 1, 2}},
     {{3, 1, 3}, {2, 1, 1}, {1, 1, 1}}, {{3, 3, 1}, {1, 1, 1}, {1, 2, 1}}, {{1, 3, 3}, {1, 1, 1}, {1, 1, 1}},
-    {{3, 1, 1}, {1, 2, 1}, {1, 1, 1}}, {{5, 1, 1}, {1, 1, 1}, {2, 1, 1}}, {{5, 3, 3}, {3, 1, 1}, {1, 1, 1}}};
+    {{3, 1, 1}, {1, 2, 1}, {1, 1, 1}}, {{5, 1, 1}, {1, 1, 1}, {2, 1, 1}}, {{5, 3, 3}, {3, 1, 1}, {1, 1, 1}},
+    {{3, 3, 3}, {1, 2, 2}, {2, 1, 1}}, {{2, 5, 5}, {2, 2, 2}, {1, 1, 1}}, {{3, 1, 5}, {2, 1, 2}, {1, 1, 1}},
+    {{4, 3, 1}, {2, 2, 1}, {1, 1, 1}}, {{3, 4, 3}, {1, 2, 2}, {1, 1, 1}}};
 
 ConvCase make(int64_t groups, const Volume& v) {
   ConvCase c;
@@ -202,7 +243,7 @@ TEST(WinogradVolumes, Right) {
           ASSERT_NO_FATAL_FAILURE(c.check());
           ++cases;
         }
-  EXPECT_EQ(cases, static_cast<int>(every_isa().size()) * 2 * 25);
+  EXPECT_EQ(cases, static_cast<int>(every_isa().size()) * 2 * 37);
 }
 
 TEST(WinogradVolumes, WeightsFromPanelsAndFromPlainOnes) {

@@ -10,6 +10,7 @@
 namespace mica {
 
 inline constexpr int kMostWinogradPoints = 8;  // on one axis
+inline constexpr int kMostWinogradSquare = kMostWinogradPoints * kMostWinogradPoints;
 
 struct WinogradPolynomials {
   int pairs = 0;

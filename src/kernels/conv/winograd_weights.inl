@@ -28,41 +28,41 @@ MICA_INLINE void write_wide(float* p, const Wide& a) {
 }
 MICA_INLINE void write_wide(double* p, const Wide& a) { __builtin_memcpy(p, &a, sizeof a); }
 
-// G d along one axis for one panel; the points ±p share the sums of even and of odd powers.
+// G d along one axis for one panel, to out(point); the points ±p share the sums of even and of odd powers. A shorter
+// filter has no last tap, and no part in the last point.
 template <int kPoints, int kTaps, class In, class Out>
-void weight_points(const WinogradRows& rows, const In* in, int64_t in_step, Out* out, int64_t out_step) {
+MICA_INLINE void weight_points(const WinogradRows& rows, bool is_shorter, const In* in, int64_t in_step, Out out) {
   for (int n = 0; n < kPanel; n += kWideLanes) {
-    Wide d[kTaps];
-    MICA_UNROLL for (int k = 0; k < kTaps; ++k) d[k] = read_wide(in + k * in_step + n);
-    write_wide(out + n, d[0] * rows.g[0][0]);
+    Wide d[kTaps] = {};
+    MICA_UNROLL for (int k = 0; k < kTaps - 1; ++k) d[k] = read_wide(in + k * in_step + n);
+    if (!is_shorter) d[kTaps - 1] = read_wide(in + (kTaps - 1) * in_step + n);
+    write_wide(out(0) + n, d[0] * rows.g[0][0]);
     for (int i = 1; i < kPoints - 1; i += 2) {
       Wide even = d[0] * rows.g[i][0], odd = d[1] * rows.g[i][1];
       MICA_UNROLL for (int k = 2; k < kTaps; k += 2) even += d[k] * rows.g[i][k];
       MICA_UNROLL for (int k = 3; k < kTaps; k += 2) odd += d[k] * rows.g[i][k];
-      write_wide(out + i * out_step + n, even + odd);
-      write_wide(out + (i + 1) * out_step + n, even - odd);
+      write_wide(out(i) + n, even + odd);
+      write_wide(out(i + 1) + n, even - odd);
     }
-    write_wide(out + (kPoints - 1) * out_step + n, d[kTaps - 1]);
+    if (!is_shorter) write_wide(out(kPoints - 1) + n, d[kTaps - 1]);
   }
 }
 
 template <int kPoints, int kTaps>
 void transform_weights(const WinogradWeights& w) {
-  const bool flat = w.points[0] == 1;
   alignas(64) double half[kPoints * kTaps * kPanel];
   for (int64_t c = 0; c < w.channels; ++c) {
     const float* from = w.from + c * kPanel;
-    float* to = w.to + c * kPanel;
-    if (flat) {
-      weight_points<kPoints, kTaps>(w.rows, from, w.tap_step, to, w.point_step);
+    const auto at = [&](int row) { return [&w, c, row](int i) { return w.to[row * kPoints + i] + c * kPanel; }; };
+    if (w.points[0] == 1) {
+      weight_points<kPoints, kTaps>(w.rows, w.is_shorter[1], from, w.tap_step[1], at(0));
       continue;
     }
-    for (int x = 0; x < kTaps; ++x)
-      weight_points<kPoints, kTaps>(w.rows, from + x * w.tap_step, kTaps * w.tap_step, half + x * kPanel,
-                                    kTaps * kPanel);
-    for (int i = 0; i < kPoints; ++i)
-      weight_points<kPoints, kTaps>(w.rows, half + i * kTaps * kPanel, kPanel, to + i * kPoints * w.point_step,
-                                    w.point_step);
+    for (int x = 0; x < kTaps - w.is_shorter[1]; ++x)
+      weight_points<kPoints, kTaps>(w.rows, w.is_shorter[0], from + x * w.tap_step[1], w.tap_step[0],
+                                    [&](int i) { return half + (i * kTaps + x) * kPanel; });
+    for (int i = 0; i < kPoints - w.is_shorter[0]; ++i)
+      weight_points<kPoints, kTaps>(w.rows, w.is_shorter[1], half + i * kTaps * kPanel, kPanel, at(i));
   }
 }
 

@@ -35,7 +35,7 @@ bool kernel_problem(const AnySizes& s, Problem& p) {
   return true;
 }
 
-// The form of the weights that an algorithm reads; it depends on them and the groups alone.
+// The form of the weights that an algorithm reads; it depends on them, the groups and strides of 2 alone.
 inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kDepthwise) return key_of({PackKind::kTaps16, PackLayout::kConv, p.groups});
   if (algorithm == ConvAlgorithm::kGrouped) return key_of({PackKind::kGrouped16, PackLayout::kConv, p.groups});
@@ -45,6 +45,7 @@ inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (is_winograd(algorithm)) {
     key.kind = static_cast<uint32_t>(PackKind::kWinograd);
     key.parameters[1] = static_cast<int64_t>(algorithm);
+    for (int64_t stride : p.stride) key.parameters[2] = key.parameters[2] * 4 + (stride == 2);
   }
   return key;
 }
