@@ -388,8 +388,7 @@ TEST_P(Conv, CostKnowsTheTile) { EXPECT_EQ(cost_lanes(GetParam()).rows, gemm_til
 TEST(ConvChoice, SuitsTheProblem) {
   const auto algorithm = [](int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
     ConvCase c = make(size, in, out, kernel, stride, 1, kernel / 2);
-    c.p.images = 1;
-    c.p.groups = groups;
+    c.p.images = 1, c.p.groups = groups;
     c.finish();
     return choose_conv_algorithm(c.p);
   };
@@ -408,8 +407,7 @@ TEST(ConvChoice, SuitsTheProblem) {
 
 TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {
   ConvCase c = make(20, 32, 32, 3, 1, 1, 1), pointwise = make(20, 32, 32, 1, 1, 1, 0);
-  c.finish();
-  pointwise.finish();
+  c.finish(), pointwise.finish();
   for (ConvAlgorithm a :
        {ConvAlgorithm::kImplicit, ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
     const ConvPolicy policy{conv_force(name_of(a))};
