@@ -111,7 +111,7 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   const auto points = static_cast<double>(plane.all_points());
   const int64_t tiles = p.images * plane.all_tiles();
   const double spilled = points > 36 ? kSpilledCycles : 0;
-  const double vectors = static_cast<double>(plane.slices * ceil_div(channels, lanes)) * (kInputCycles + spilled) +
+  const double vectors = static_cast<double>(plane.slices() * ceil_div(channels, lanes)) * (kInputCycles + spilled) +
                          static_cast<double>(ceil_div(columns, lanes)) * (kOutputCycles + spilled);
   const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
   const int64_t row = winograd_row(plane, channels);
@@ -126,7 +126,7 @@ double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
   const int64_t channels = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (!is_winograd(algorithm)) return kDeviations * chain_error(channels * taps);
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  return kDeviations * winograd_error(plane, plane.slices * channels);
+  return kDeviations * winograd_error(plane, plane.slices() * channels);
 }
 
 // Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error. Strassen's is a

@@ -19,7 +19,7 @@ constexpr int64_t kFarWeights = 4;  // second-level caches: so many that the nex
 constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
 
-constexpr int kMostKernel = 14;  // two filters of seven taps
+constexpr int kMostTaps = kMostWinogradPoints - 1;  // of a filter
 
 // A panel of `count`, each of so many channels for each slice.
 struct PanelOf {
@@ -95,15 +95,19 @@ WinogradWeights weights_of(const WinogradPlane& plane) {
   return w;
 }
 
-// A slice's filter of one panel, beginning at channel 0 of its matrices, `u` being the group's.
-void aim_weights(const WinogradPlane& plane, int64_t slice, const PanelOf& panel, float* u, WinogradWeights& one) {
+// Aims at a slice's matrices of one panel, `u` being the group's. Returns which filters they come from.
+WinogradSlice aim_weights(const WinogradPlane& plane, int64_t slice, const PanelOf& panel, float* u,
+                          WinogradWeights& one) {
   const WinogradSlice s = winograd_slice(plane, slice);
   for (int axis = 0; axis < 2; ++axis) one.is_shorter[axis] = plane.uneven[axis] && s.filter[axis] == 1;
   for (int point = 0; point < plane.all_points(); ++point) {
     const WinogradRange range = winograd_range(plane, point);
-    one.to[point] = u + (panel.index * range.count + slice - range.first) * panel.channels * kPanel;
+    const int64_t place = slice - range.first;
+    const bool has_part = place >= 0 && place < range.count;
+    one.to[point] = has_part ? u + (panel.index * range.count + place) * panel.channels * kPanel : nullptr;
     u += range.count * panel.count * panel.channels * kPanel;
   }
+  return s;
 }
 
 // Whether the kernels' tiles fit the axis, which gets its sizes.
@@ -111,7 +115,7 @@ bool take_axis(const ConvProblem& p, int points, int axis, WinogradPlane& plane)
   const int from = plane.from[axis];
   const int64_t kernel = p.kernel[from], stride = p.stride[from];
   const bool single = axis == 0 && kernel == 1;
-  if (stride > 2 || kernel > kMostKernel || (stride == 2 && p.dilation[from] > 1)) return false;
+  if (stride > 2 || kernel > 2 * kMostTaps || (stride == 2 && p.dilation[from] > 1)) return false;
   const int64_t taps = ceil_div(kernel, stride);
   if (!single && !exists(points, static_cast<int>(taps))) return false;
   plane.points[axis] = single ? 1 : points;
@@ -145,10 +149,6 @@ WinogradPlane winograd_plane(const ConvProblem& p, ConvAlgorithm algorithm) {
   plane.outer_taps = p.kernel[plane.outer];
   plane.fits = points > 0 && plane.outer_taps > 0 && take_axis(p, points, 0, plane) && take_axis(p, points, 1, plane) &&
                (plane.points[0] == 1 || plane.taps[0] == plane.taps[1]);
-  if (!plane.fits) return plane;
-  plane.slices = plane.outer_taps * plane.filters[0] * plane.filters[1];
-  plane.matrices = 0;
-  for (int point = 0; point < plane.all_points(); ++point) plane.matrices += winograd_range(plane, point).count;
   return plane;
 }
 
@@ -201,7 +201,7 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
-  return p.groups * plane.matrices * panels_size(p.in_channels / p.groups, p.out_channels / p.groups);
+  return p.groups * plane.matrices() * panels_size(p.in_channels / p.groups, p.out_channels / p.groups);
 }
 
 // Channels are gathered one by one: for weights that are not in panels.
@@ -209,27 +209,27 @@ void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const PanelSou
                    WinogradWeightsFn kernel) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const int64_t channels = weights.k[3], panels = panel_count(weights.n), *step = weights.k_stride;
-  const int64_t down_step = step[plane.from[0]], across_step = step[plane.from[1]];
-  float block[kMostKernel * kMostKernel][kPanel];
+  const int64_t *count = weights.k, down_step = step[plane.from[0]], across_step = step[plane.from[1]];
+  float block[kMostTaps][kMostTaps][kPanel];
   WinogradWeights one = weights_of(plane);
-  one.tap_step[0] = plane.stride[0] * kMostKernel * kPanel;
-  one.tap_step[1] = plane.stride[1] * kPanel;
+  one.from = block[0][0];
+  one.tap_step[0] = kMostTaps * kPanel;
+  one.tap_step[1] = kPanel;
   for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t slice = 0; slice < plane.slices; ++slice) {
-      const WinogradSlice s = winograd_slice(plane, slice);
-      aim_weights(plane, slice, {panel, panels, channels}, u, one);
-      one.from = block[s.filter[0] * kMostKernel + s.filter[1]];
+    for (int64_t slice = 0; slice < plane.slices(); ++slice) {
+      const WinogradSlice s = aim_weights(plane, slice, {panel, panels, channels}, u, one);
       for (int64_t c = 0; c < channels; ++c) {
         for (int64_t j = 0; j < kPanel; ++j) {
           const int64_t n = panel * kPanel + j;
           const float* from = weights.data + n * weights.n_stride + s.outer * step[plane.outer] + c * step[3];
-          for (int64_t down = 0; down < weights.k[plane.from[0]]; ++down)
-            for (int64_t across = 0; across < weights.k[plane.from[1]]; ++across)
-              block[down * kMostKernel + across][j] =
+          for (int64_t down = s.filter[0]; down < count[plane.from[0]]; down += plane.stride[0])
+            for (int64_t across = s.filter[1]; across < count[plane.from[1]]; across += plane.stride[1])
+              block[down / plane.stride[0]][across / plane.stride[1]][j] =
                   n < weights.n ? from[down * down_step + across * across_step] : 0.0f;
         }
         kernel(one);
-        for (float*& to : one.to) to += kPanel;
+        for (int point = 0; point < plane.all_points(); ++point)
+          if (one.to[point]) one.to[point] += kPanel;
       }
     }
 }
@@ -246,11 +246,11 @@ void transform_panels(const ConvProblem& p, ConvAlgorithm algorithm, WinogradWei
   one.tap_step[1] = plane.stride[1] * size;
   one.channels = channels;
   for (int64_t i = first; i < last; ++i)
-    for (int64_t slice = 0; slice < plane.slices; ++slice) {
-      const WinogradSlice s = winograd_slice(plane, slice);
+    for (int64_t slice = 0; slice < plane.slices(); ++slice) {
+      const PanelOf panel{i % panels, panels, channels};
+      const WinogradSlice s = aim_weights(plane, slice, panel, u + i / panels * plane.matrices() * panels * size, one);
       const int64_t row = (i * plane.outer_taps + s.outer) * down + s.filter[0];
       one.from = packed + (row * across + s.filter[1]) * size;
-      aim_weights(plane, slice, {i % panels, panels, channels}, u + i / panels * plane.matrices * panels * size, one);
       kernel(one);
     }
 }

@@ -37,9 +37,14 @@ struct WinogradPlane {
   int64_t in_step[2] = {}, out_step[2] = {}, residual_step[2] = {};  // floats from pixel to pixel
   int64_t tiles[2] = {};                                             // of one phase of the dilation
   int64_t planes = 1, outer_taps = 1;                                // outputs and taps of the third axis
-  int64_t slices = 1;    // what stands side by side for each channel: pairs of filters, taps of the third axis
-  int64_t matrices = 1;  // channels x outputs, of all points: as many as the point has slices
 
+  // Always inlined: a copy outside the sets' namespaces could be another set's.
+  // What stands side by side for each channel: pairs of filters, taps of the third axis.
+  __attribute__((always_inline)) int64_t slices() const { return outer_taps * filters[0] * filters[1]; }
+  // Channels x outputs, of all points: for each slice those in which both of its filters have a part.
+  __attribute__((always_inline)) int64_t matrices() const {
+    return outer_taps * (points[0] * filters[0] - uneven[0]) * (points[1] * filters[1] - uneven[1]);
+  }
   int64_t all_points() const { return points[0] * points[1]; }
   int64_t all_tiles() const { return planes * tiles[0] * tiles[1] * dilation[0] * dilation[1]; }  // of one image
 };
@@ -75,19 +80,19 @@ struct WinogradWeights {
   bool is_shorter[2] = {};  // lacks the last tap of this axis, and has no part in the last point
   const float* from = nullptr;
   int64_t tap_step[2] = {};             // floats from tap to tap
-  float* to[kMostWinogradSquare] = {};  // at each point that it has a part in
+  float* to[kMostWinogradSquare] = {};  // at each point; null where it has no part
   int64_t channels = 1;
 };
 
 // The floats of a tile's transformed input at a point, so many channels for each slice; the last ones may come with the
 // rest of their panel.
 inline int64_t winograd_row(const WinogradPlane& plane, int64_t channels) {
-  return panel_count((plane.slices - 1) * channels + panel_count(channels) * kPanel) * kPanel;
+  return panel_count((plane.slices() - 1) * channels + panel_count(channels) * kPanel) * kPanel;
 }
 
 // Products of so many channels that are summed at a point, in the mean of all points.
 inline int64_t winograd_depth(const WinogradPlane& plane, int64_t channels) {
-  return plane.matrices * channels / plane.all_points();
+  return plane.matrices() * channels / plane.all_points();
 }
 
 // How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level

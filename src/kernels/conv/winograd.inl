@@ -252,34 +252,33 @@ MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const Con
 
 constexpr int64_t kNearFloats = 1 << 15;
 
-// The matrices of one point: the slices that it has, and floats from panel to panel.
+// A point's weights, and the part of a tile's inputs that they are for.
 struct PointWeights {
   const float* at;
-  WinogradRange range;
-  int64_t panel;
+  int64_t first, depth;
 };
-// Those of the point behind it in memory; `point` is the one behind.
-MICA_INLINE PointWeights next_weights(const WinogradPlane& plane, const PointWeights& w, int64_t panels, int point) {
+MICA_INLINE PointWeights point_weights(const WinogradPlane& plane, int point, int64_t channels, const float* at) {
   const WinogradRange range = winograd_range(plane, point);
-  return {w.at + panels * w.panel, range, w.panel / w.range.count * range.count};
+  return {at, range.first * channels, range.count * channels};
 }
 
 // The products of a point by panels `step` at a time. Behind the last ones come those of the next point, `next`.
 MICA_INLINE void winograd_point(const WinogradBlock& block, const TileTask& task, const PointWeights& w,
                                 const PointWeights& next, int64_t point, int64_t step, RowBlock& rows) {
   const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
-  const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows, depth = w.panel / kPanel;
-  const float* v = block.v + point * block.v_point + w.range.first * (depth / w.range.count);
-  rows.segment_k = depth;
-  rows.panel_stride = w.panel;
-  rows.b = w.at + task.panel_begin * w.panel;
+  const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
+  const int64_t panel_size = w.depth * kPanel, next_size = next.depth * kPanel;
+  const float* v = block.v + point * block.v_point + w.first;
+  rows.segment_k = w.depth;
+  rows.panel_stride = panel_size;
+  rows.b = w.at + task.panel_begin * panel_size;
   for (int64_t panel = 0; panel < panels; panel += step) {
     rows.panel_begin = panel;
     const bool last = panel + step >= panels;
     rows.panel_end = last ? panels : panel + step;
-    const float* ahead = last ? next.at + task.panel_begin * next.panel : rows.b + rows.panel_end * w.panel;
-    const int64_t share = step * (last ? next.panel : w.panel) / count;  // each pass fetches its own
-    if (rows.fetches) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, depth);
+    const float* ahead = last ? next.at + task.panel_begin * next_size : rows.b + rows.panel_end * panel_size;
+    const int64_t share = step * (last ? next_size : panel_size) / count;  // each pass fetches its own
+    if (rows.fetches) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, w.depth);
     int64_t row_tile = 0;
     for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
       rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);
@@ -298,20 +297,20 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
   const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
   static constexpr GemmEpilogue kPlain{};
   RowBlock rows{.a_stride = block.v_row,
-                .b_end = u + plane.matrices * all_panels * channels * kPanel,
+                .b_end = u + plane.matrices() * all_panels * channels * kPanel,
                 .n = panels * kPanel,
                 .c_stride = block.m_row,
                 .epilogue = &kPlain};
-  const WinogradRange range = winograd_range(plane, 0);
-  const PointWeights first{u, range, range.count * channels * kPanel};
+  const PointWeights first = point_weights(plane, 0, channels, u);
   // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
-  rows.fetches = tiles > gemm_kernels.tile_rows && all_panels * first.panel > kNearFloats;
+  rows.fetches = tiles > gemm_kernels.tile_rows && all_panels * first.depth * kPanel > kNearFloats;
   const int64_t step = rows.fetches ? 2 : panels;
   PointWeights now = first;
   for (int point = 0; point < plane.all_points(); ++point) {
     // Behind the last point there may be no memory: the next block begins with the first one.
     const bool turns = point + 1 == plane.all_points();
-    const PointWeights next = turns ? first : next_weights(plane, now, all_panels, point + 1);
+    const PointWeights next =
+        turns ? first : point_weights(plane, point + 1, channels, now.at + all_panels * now.depth * kPanel);
     winograd_point(block, task, now, next, point, step, rows);
     now = next;
   }
@@ -389,7 +388,7 @@ void winograd_inputs(const WinogradPlane& plane, const ConvArgs& args, const Win
   for (int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
     const WinogradTile t = winograd_tile(plane, tile);
     float* v = block.v + (tile - task.tile_begin) * block.v_row;
-    for (int64_t slice = 0; slice < plane.slices; ++slice, v += channels) {
+    for (int64_t slice = 0; slice < plane.slices(); ++slice, v += channels) {
       const WinogradSlice s = winograd_slice(plane, slice);
       const int64_t from = t.plane * p.stride[outer] - p.pad[outer] + s.outer * p.dilation[outer];
       const float* x = args.x + t.image * p.in_view.image + from * outer_step + task.group * channels;
@@ -405,7 +404,7 @@ void run_winograd_tasks(const ConvArgs& args, int64_t task_begin, int64_t task_e
   const WinogradPlane plane = winograd_plane(p, args.choice.algorithm);
   const WinogradBlock block = winograd_scratch(plane, args, scratch);
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
-  const int64_t weights = plane.matrices * columns * (p.in_channels / p.groups);
+  const int64_t weights = plane.matrices() * columns * (p.in_channels / p.groups);
   TileTask task{.group = -1};
   while (task_begin < task_end) {
     const TileTask before = task;

@@ -119,7 +119,7 @@ Result<bool> bind(BindScope& scope) {
   ConvProblem& p = step->args.problem;
   MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, begun.sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
-  step->tuned = !step->policy.force.set && tuned_algorithm(scope, p) == algorithm;
+  step->policy.tuned = tuned_algorithm(scope, p);
   MICA_TRY_STATUS(take_choice(scope, algorithm, *step));
   if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
     step->operands.row_means = scope.row_means;

@@ -45,7 +45,7 @@ inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (is_winograd(algorithm)) {
     key.kind = static_cast<uint32_t>(PackKind::kWinograd);
     key.parameters[1] = static_cast<int64_t>(algorithm);
-    for (int64_t stride : p.stride) key.parameters[2] = key.parameters[2] * 4 + (stride == 2);
+    for (int64_t stride : p.stride) key.parameters[2] = key.parameters[2] * 2 + (stride == 2);
   }
   return key;
 }

@@ -19,7 +19,6 @@ struct ConvStep {
   Isa isa;  // what the choice was made for
   GemmLimits limits;
   ConvPolicy policy;
-  bool tuned;  // the algorithm was measured, not predicted
 };
 
 // The first word of a measured choice (step/tuning.h).
@@ -62,7 +61,7 @@ inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char>
     out.length += format_to(rest.data(), rest.size(), ". ");
     out.length += print(p, step.args.choice, rest.data() + 2, rest.size() - 2);
   }
-  out.is_tuned = step.tuned;
+  out.is_tuned = !step.policy.force.set && step.policy.tuned == chosen;
   out.is_forced = step.policy.force.allows(chosen);
   for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
     out.can_force = out.can_force || is_asked(c, step.policy);
