@@ -196,7 +196,8 @@ void choose_winograd(const ConvProblem& p, Isa isa, const GemmLimits& limits, Co
   c.tile_block = winograd_block(plane, {c.tiles, row, depth, columns, wanted}, isa, limits);
   const int64_t m_tasks = ceil_div(c.tiles, c.tile_block), panels = columns / kPanel;
   // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
-  const int64_t n_tasks = least(least(ceil_div(panels, 2), ceil_div(wanted, m_tasks)), 2 * limits.threads);
+  const int64_t enough = 2 * limits.threads;
+  const int64_t n_tasks = m_tasks >= enough ? 1 : least(least(ceil_div(panels, 2), ceil_div(wanted, m_tasks)), enough);
   c.n_block = panels_of_task(panels, n_tasks, limits.threads);
   if (p.groups * m_tasks == 1 && panels == 2 && wanted > 1) c.n_block = 1;  // else one thread would have all
   c.tasks = p.groups * m_tasks * ceil_div(panels, c.n_block);

@@ -196,7 +196,10 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   // Every block passes all weights once: one with few rows waits for them.
   const int64_t most = (work.tiles + tile_rows / 2) / tile_rows;
   const int64_t wanted = work.tasks < most ? work.tasks : most;
-  return ceil_div(work.tiles, blocks < wanted ? wanted : blocks);
+  const int64_t count = blocks < wanted ? wanted : blocks;
+  if (work.tasks == 1 || count <= limits.threads) return ceil_div(work.tiles, count);
+  // Threads have as many blocks each: of seven, one of two threads would have four.
+  return ceil_div(work.tiles, ceil_div(count, limits.threads) * limits.threads);
 }
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {

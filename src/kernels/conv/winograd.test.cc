@@ -3,7 +3,9 @@
 
 #include <cstring>
 
+#include "base/integers.h"
 #include "kernels/conv/conv_problem.test.h"
+#include "kernels/conv/cost.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
@@ -254,6 +256,31 @@ TEST(WinogradVolumes, WeightsFromPanelsAndFromPlainOnes) {
     std::vector<float> plain(winograd_size(c.p, ConvAlgorithm::kWinograd6));
     pack_conv(c.p, ConvAlgorithm::kWinograd6, c.weights.data(), plain.data());
     EXPECT_EQ(from_panels(c, ConvAlgorithm::kWinograd6, every_isa().back(), 1), plain);
+  }
+}
+
+// Two threads have about as many tiles each, and transform the input once where there are enough of them; the
+// choice of an algorithm does not ask how many threads there are.
+TEST(Winograd, ThreadsShareTiles) {
+  for (const int64_t size : {14, 20, 26, 28, 40, 56, 80, 112}) {
+    ConvCase c;
+    c.p = {.in_channels = 128, .out_channels = 128, .in = {1, size, size}};
+    c.p.kernel[1] = c.p.kernel[2] = 3;
+    c.p.pad[1] = c.p.pad[2] = 1;
+    set_out(c.p, 1);
+    const ConvChoice two = choose_conv(c.p, ConvAlgorithm::kWinograd6, Isa::kAvx512, {.threads = 2});
+    const int64_t m_tasks = ceil_div(two.tiles, two.tile_block);
+    SCOPED_TRACE(testing::Message() << size << ": " << m_tasks << " blocks of " << two.tile_block);
+    // Without that, 7 of 100 tiles' blocks would be 1.2 times a half.
+    if (m_tasks > 1)
+      EXPECT_LE(static_cast<double>(ceil_div(m_tasks, 2) * two.tile_block), 0.55 * static_cast<double>(two.tiles));
+    EXPECT_EQ(two.n_block * kPanel == 128, m_tasks >= 4);
+    for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6}) {
+      const auto cycles = [&](int threads) {
+        return conv_candidates(c.p, Isa::kAvx512, {.threads = threads}).list[static_cast<int>(algorithm) - 1].cycles;
+      };
+      EXPECT_EQ(cycles(1), cycles(2));
+    }
   }
 }
 
