@@ -198,7 +198,8 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   const int64_t wanted = work.tasks < most ? work.tasks : most;
   const int64_t count = blocks < wanted ? wanted : blocks;
   if (work.tasks == 1 || count <= limits.threads) return ceil_div(work.tiles, count);
-  // Threads have as many blocks each: of seven, one of two threads would have four.
+  // Threads have as many blocks each: of seven, one of two threads would have four. `even_block` would cut blocks to
+  // far fewer rows than a register tile's.
   return ceil_div(work.tiles, ceil_div(count, limits.threads) * limits.threads);
 }
 

@@ -271,7 +271,7 @@ TEST(Winograd, ThreadsShareTiles) {
     const ConvChoice two = choose_conv(c.p, ConvAlgorithm::kWinograd6, Isa::kAvx512, {.threads = 2});
     const int64_t m_tasks = ceil_div(two.tiles, two.tile_block);
     SCOPED_TRACE(testing::Message() << size << ": " << m_tasks << " blocks of " << two.tile_block);
-    // Without that, 7 of 100 tiles' blocks would be 1.2 times a half.
+    // Of 100 tiles in seven blocks, one thread would have 60.
     if (m_tasks > 1)
       EXPECT_LE(static_cast<double>(ceil_div(m_tasks, 2) * two.tile_block), 0.55 * static_cast<double>(two.tiles));
     EXPECT_EQ(two.n_block * kPanel == 128, m_tasks >= 4);
