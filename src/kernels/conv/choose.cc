@@ -106,32 +106,26 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
                      c.tile_rows * row_pitch(c.block_segments * c.segment_k);
 }
 
+// Rows of the picture fill half of the first-level cache; each copy of them serves at least one output line.
 void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   c.planes = c.by_rows = true;
   c.tiles = p.images * p.out[0] * p.out[1];
-  c.segments = c.block_segments = p.kernel[0] * p.kernel[1] * p.in_channels;
-  c.segment_k = (kMostPlaneRows - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+  c.segments = c.block_segments = taps_of(p) * p.in_channels;
   c.n_block = c.n_group = panel_count(p.out_channels);
   c.tile_block = even_block(c.tiles, wanted_tasks(p, limits), limits.threads);
   c.tasks = ceil_div(c.tiles, c.tile_block);
-  // Two 64-bit offsets for each step of k, and the rows under a tile at an edge.
-  c.scratch_floats = ceil_div(4 * taps_of(p) * p.in_channels + c.segments * c.segment_k, 16) * 16;
-}
-
-// Rows of floats fill half of the first-level cache, and are enough that those which two bands convert count little.
-void choose_pixels(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
-  choose_planes(p, limits, c);
-  c.segment_k = (p.out[2] + kMostPlaneRows - 2) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
-  const int64_t line = c.segment_k * p.in_channels, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  const int64_t runs = has_pixels_apart(p) ? 1 : p.in_channels, unit = p.in_channels / runs;
+  const int64_t columns = (p.out[2] + kMostPlaneRows - 2) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+  c.segment_k = ceil_div(run_lead(p) + columns * unit, 16) * 16;
+  const int64_t line = p.kernel[0] * c.segment_k * runs, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
   const int64_t room = limits.l1_bytes / 2 / kFloatBytes;
   const int64_t fitting = (room / line - span) / p.stride[1] + 1;
   c.band_rows = least(most(fitting, ceil_div(span, p.stride[1])), p.out[1]);
-  // Offsets as for planes, vectors of scales and shifts, and the rows: no fewer floats than for a smaller picture,
-  // since a session of bounded shapes has room for the largest one.
-  const int64_t whole = ((p.out[1] - 1) * p.stride[1] + span) * line;
-  const int64_t few = ((ceil_div(span, p.stride[1]) - 1) * p.stride[1] + span) * line;
-  c.scratch_floats = ceil_div(4 * taps_of(p) * p.in_channels + 2 * kMostPixelLanes * p.in_channels, 16) * 16 +
-                     ceil_div(least(whole, most(room, few)), 16) * 16;
+  // A 64-bit offset for each step of k, vectors of scales and shifts for bytes, and the rows: no fewer floats than for
+  // a smaller picture, since a session of bounded shapes has room for the largest one.
+  const int64_t whole = band_height(p, p.out[1]) * line, few = band_height(p, ceil_div(span, p.stride[1])) * line;
+  const int64_t scales = has_pixels(p) ? 2 * kMostPixelLanes * p.in_channels : 0;
+  c.scratch_floats = ceil_div(2 * c.segments, 16) * 16 + scales + ceil_div(least(whole, most(room, few)), 16) * 16;
 }
 
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
@@ -278,9 +272,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_spread(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, isa, limits, c);
-  } else if (has_pixels(p)) {
-    choose_pixels(p, limits, c);
-  } else if (reads_planes(p)) {
+  } else if (has_pixels(p) || reads_planes(p)) {
     choose_planes(p, limits, c);
   } else {
     choose_implicit(p, limits, c);

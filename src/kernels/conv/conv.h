@@ -50,6 +50,19 @@ inline bool has_pixels(const ConvProblem& problem) { return kWithPixels && probl
 bool reads_pixels(const ConvProblem& problem);
 inline constexpr int64_t kMostPixelLanes = 16;  // of a vector, on any instruction set
 inline constexpr int kMostPlaneRows = 28;       // pixels of a tile of such an input, on any instruction set
+// Whether the channels of each pixel are neighbours, so that a row is one run instead of one for each channel; and the
+// floats in front of a run's padding that have the picture's own begin at a whole vector.
+inline bool has_pixels_apart(const ConvProblem& p) {
+  return p.in_view.channel == 1 && p.in_view.pixel == p.in_channels;
+}
+inline int64_t run_lead(const ConvProblem& p) {
+  const int64_t padding = p.pad[2] * (has_pixels_apart(p) ? p.in_channels : 1);
+  return (16 - padding % 16) % 16;
+}
+// Input rows under so many output lines.
+inline int64_t band_height(const ConvProblem& p, int64_t lines) {
+  return (lines - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] + 1;
+}
 
 inline constexpr int kMostGroupedTile = 7;  // outputs that kGrouped makes at a time, on any instruction set
 // How often kGrouped keeps an input pixel, with its channels in different orders, on any instruction set.
@@ -117,9 +130,8 @@ struct ConvChoice {
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
   // each pixel. `by_taps`: not gathered, but multiplied tap by tap for the pixels that find it inside.
-  // With `planes`, the input's channels are not adjacent; tile_block then counts output lines, and segment_k is the
-  // width of what lies under a tile. For bytes, it is the width of a padded row, and band_rows the output lines whose
-  // input rows are floats at a time.
+  // With `planes`, tile_block counts output lines, of which band_rows have their input rows copied at a time; segment_k
+  // counts the floats of a run of such a row.
   // `gathered`: the rows of all pixels have been gathered before (ConvKernels::gather), row_pitch floats apart, by
   // gather_tasks tasks of tile_block pixels; the product is then a plain one.
   bool by_rows = false, by_taps = false, planes = false, gathered = false;

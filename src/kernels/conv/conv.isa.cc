@@ -2,7 +2,7 @@
 
 #include "kernels/conv/grouped.inl"
 #include "kernels/conv/implicit.inl"
-#include "kernels/conv/pixels.inl"
+#include "kernels/conv/planes.inl"
 #include "kernels/conv/spread.inl"
 #include "kernels/conv/winograd.inl"
 #include "kernels/conv/winograd_weights.inl"
@@ -38,9 +38,7 @@ void run_each(const ConvArgs& args, int64_t task_begin, int64_t task_end, float*
 }
 
 void run_products(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
-  if (kWithPixels && args.pixels)
-    run_each<run_pixel_task>(args, task_begin, task_end, scratch);
-  else if ((kWithPlanes[0] || kWithPlanes[1] || kWithPlanes[2]) && args.choice.planes)
+  if ((kWithPlanes[0] || kWithPlanes[1] || kWithPlanes[2]) && args.choice.planes)
     run_each<run_plane_task>(args, task_begin, task_end, scratch);
   else
     run_implicit_tasks(args, task_begin, task_end, scratch);

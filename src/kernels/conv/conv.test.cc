@@ -20,20 +20,6 @@ bool tile_reads(ConvAlgorithm algorithm, int64_t o, int64_t at) {
   return at >= begin && at < begin + points;
 }
 
-ConvCase make(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
-  ConvCase c;
-  c.p = {.images = 2,
-         .in_channels = in,
-         .out_channels = out,
-         .in = {1, size, size + 2},
-         .kernel = {1, kernel, kernel},
-         .stride = {1, stride, stride},
-         .dilation = {1, dilation, dilation},
-         .pad = {0, pad, pad}};
-  set_out(c.p, pad);
-  return c;
-}
-
 TEST_P(Conv, ImplicitShapes) {
   for (int64_t size : {5, 17})
     for (int64_t in : {1, 3, 16, 20})
@@ -42,7 +28,7 @@ TEST_P(Conv, ImplicitShapes) {
           for (int64_t dilation : {1, 2})
             for (int64_t pad : {0, 1, 2}) {
               if ((kernel - 1) * dilation + 1 > size + 2 * pad || (kernel == 1 && pad)) continue;
-              ConvCase c = make(size, in, 19, kernel, stride, dilation, pad);
+              ConvCase c = square_case(size, in, 19, kernel, stride, dilation, pad);
               c.finish(in == 3 ? 2 : 0, in == 16 ? 3 : 0);
               c.epilogue.bias = c.bias.data();
               SCOPED_TRACE(testing::Message() << size << " c=" << in << " k=" << kernel << " s=" << stride
@@ -80,38 +66,10 @@ TEST_P(Conv, TapsOutsideTheInput) {
           }
 }
 
-// An input of planes gives the bits of the one whose channels are adjacent, with every epilogue.
-TEST_P(Conv, PlanesGiveTheSameBits) {
-  for (int64_t size : {5, 37, 70})
-    for (int64_t in : {2, 3, 8})
-      for (int64_t out : {3, 16, 24, 40})
-        for (int64_t kernel : {1, 3, 7})
-          for (int64_t stride : {1, 2, 4}) {
-            if (kernel > size) continue;
-            ConvCase c = make(size, in, out, kernel, stride, kernel == 3 && stride == 1 ? 2 : 1, kernel / 2);
-            c.finish(0, in == 3 ? 5 : 0);
-            c.epilogue.bias = c.bias.data();
-            if (out == 24) c.epilogue.residual = c.residual.data();
-            c.epilogue.residual_last = in == 2;
-            if (in == 8) c.epilogue.activation = Activation::kTanh;
-            if (in == 3) c.epilogue = {.bias = c.bias.data(), .activation = Activation::kClip, .a = -0.25f, .b = 2.0f};
-            SCOPED_TRACE(testing::Message()
-                         << size << " c=" << in << " n=" << out << " k=" << kernel << " s=" << stride);
-            c.run(GetParam(), ConvAlgorithm::kImplicit);
-            const std::vector<float> want = c.y;
-            c.y.assign(c.y.size(), ConvCase::kUntouched);
-            c.to_planes(3);
-            ASSERT_TRUE(reads_planes(c.p));
-            c.run(GetParam(), ConvAlgorithm::kImplicit, {.threads = 3}, 1);
-            ASSERT_EQ(c.y, want);
-            ASSERT_NO_FATAL_FAILURE(c.check());
-          }
-}
-
 TEST_P(Conv, PointwiseIsAProduct) {
   for (int64_t in : {1, 17, 64})
     for (int64_t out : {1, 16, 40}) {
-      ConvCase c = make(9, in, out, 1, 1, 1, 0);
+      ConvCase c = square_case(9, in, out, 1, 1, 1, 0);
       c.finish();
       c.epilogue.bias = c.bias.data();
       c.epilogue.residual = c.residual.data();
@@ -154,7 +112,7 @@ TEST_P(Conv, DepthwiseShapes) {
           for (int64_t dilation : {1, 2})
             for (int64_t pad : {0, 1, 2}) {
               if ((kernel - 1) * dilation + 1 > size + 2 * pad) continue;
-              ConvCase c = make(size, channels, channels, kernel, stride, dilation, pad);
+              ConvCase c = square_case(size, channels, channels, kernel, stride, dilation, pad);
               c.p.groups = channels;
               c.finish(channels == 16 ? 4 : 0, channels == 37 ? 3 : 0);
               c.epilogue.bias = c.bias.data();
@@ -184,7 +142,7 @@ TEST_P(Conv, GroupedShapes) {
             for (int64_t pad : {-1, 2}) {
               const int64_t dilation = stride == 1 && kernel == 3 ? 2 : 1;
               if ((kernel - 1) * dilation + 1 > size + 2 * pad) continue;
-              ConvCase c = make(size, width * groups, width * groups, kernel, stride, dilation, pad);
+              ConvCase c = square_case(size, width * groups, width * groups, kernel, stride, dilation, pad);
               c.p.groups = groups;
               c.finish(groups == 3 ? 4 : 0, groups == 5 ? 3 : 0);
               c.epilogue.bias = c.bias.data();
@@ -198,7 +156,7 @@ TEST_P(Conv, GroupedShapes) {
 TEST_P(Conv, GroupedEpilogues) {
   for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
     for (int residual : {0, 1, 2}) {
-      ConvCase c = make(9, 20, 20, 3, 1, 1, 1);
+      ConvCase c = square_case(9, 20, 20, 3, 1, 1, 1);
       c.p.groups = 5;
       c.finish(0, 2);
       set_epilogue(c, kind, residual);
@@ -213,7 +171,7 @@ TEST(ConvGrouped, TheLanesChangeNoBit) {
     std::vector<float> first;
     for (const Isa isa : every_isa()) {
       if (isa == Isa::kSse2 || isa == Isa::kPortable) continue;
-      ConvCase c = make(9, width * 3, width * 3, 3, 1, 1, 1);
+      ConvCase c = square_case(9, width * 3, width * 3, 3, 1, 1, 1);
       c.p.groups = 3;
       c.finish();
       c.epilogue.bias = c.bias.data();
@@ -231,7 +189,7 @@ TEST_P(Conv, SpreadShapes) {
       for (int64_t kernel : {2, 3, 9})
         for (int64_t dilation : {1, 2})
           for (int64_t pad : {-1, 0, 2, 9}) {
-            ConvCase c = make(size == 600 ? 3 : size, 5, out, kernel, 1, dilation, pad);
+            ConvCase c = square_case(size == 600 ? 3 : size, 5, out, kernel, 1, dilation, pad);
             c.p.in[2] = size + 1;
             c.p.stride[1] = out == 3 ? 2 : 1;
             if (size == 600) c.p.kernel[1] = 1, c.p.pad[1] = 0;
@@ -252,7 +210,7 @@ TEST_P(Conv, SpreadShapes) {
 TEST_P(Conv, SpreadEpilogues) {
   for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
     for (int residual : {0, 1, 2}) {
-      ConvCase c = make(9, 21, 3, 3, 1, 1, 1);
+      ConvCase c = square_case(9, 21, 3, 3, 1, 1, 1);
       c.finish(0, 2);
       set_epilogue(c, kind, residual);
       c.run(GetParam(), ConvAlgorithm::kSpread);
@@ -263,7 +221,7 @@ TEST_P(Conv, SpreadEpilogues) {
 TEST_P(Conv, DepthwiseEpilogues) {
   for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
     for (int residual : {0, 1, 2}) {
-      ConvCase c = make(9, 21, 21, 3, 1, 1, 1);
+      ConvCase c = square_case(9, 21, 21, 3, 1, 1, 1);
       c.p.groups = 21;
       c.finish(0, 2);
       set_epilogue(c, kind, residual);
@@ -303,7 +261,8 @@ TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
   for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kGrouped,
                                   ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
     const bool transforms = is_winograd(algorithm);
-    ConvCase c = make(13, 40, 40, transforms ? 3 : 9, 1, 1, transforms ? 1 : 4);  // 9x9: deep enough for K to be cut
+    ConvCase c =
+        square_case(13, 40, 40, transforms ? 3 : 9, 1, 1, transforms ? 1 : 4);  // 9x9: deep enough for K to be cut
     if (transforms) c.slack = 16;
     if (algorithm == ConvAlgorithm::kDepthwise) c.p.groups = 40;
     if (algorithm == ConvAlgorithm::kGrouped) c.p.groups = 10;
@@ -326,7 +285,7 @@ TEST_P(Conv, TheSplitAndTheBlocksChangeNoBit) {
 TEST_P(Conv, NotANumberStaysWhereItsWindowsAre) {
   for (ConvAlgorithm algorithm : {ConvAlgorithm::kImplicit, ConvAlgorithm::kDepthwise, ConvAlgorithm::kGrouped,
                                   ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
-    ConvCase c = make(12, 20, 20, 3, 1, 1, 1);
+    ConvCase c = square_case(12, 20, 20, 3, 1, 1, 1);
     c.p.groups = algorithm == ConvAlgorithm::kDepthwise ? 20 : algorithm == ConvAlgorithm::kGrouped ? 5 : 1;
     const int64_t width = 20 / c.p.groups;
     c.finish();
@@ -365,7 +324,7 @@ TEST_P(Conv, EveryFinishedRectangleIsShownOnce) {
                                   ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8})
     for (int64_t groups : {1, 2, 4, 36})
       for (Activation kind : {Activation::kClip, Activation::kHardSwish, Activation::kTanh}) {
-        ConvCase c = make(9, 36, 36, 3, 1, 1, 1);
+        ConvCase c = square_case(9, 36, 36, 3, 1, 1, 1);
         c.p.groups = groups;
         c.finish(0, 3);
         if (!conv_fits(c.p, algorithm)) continue;
@@ -385,122 +344,15 @@ TEST_P(Conv, EveryFinishedRectangleIsShownOnce) {
 
 TEST_P(Conv, CostKnowsTheTile) { EXPECT_EQ(cost_lanes(GetParam()).rows, gemm_tile_rows(GetParam())); }
 
-TEST(ConvChoice, SuitsTheProblem) {
-  const auto algorithm = [](int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
-    ConvCase c = make(size, in, out, kernel, stride, 1, kernel / 2);
-    c.p.images = 1, c.p.groups = groups;
-    c.finish();
-    return choose_conv_algorithm(c.p);
-  };
-  EXPECT_TRUE(is_winograd(algorithm(56, 64, 64, 3, 1, 1)));
-  EXPECT_EQ(algorithm(14, 256, 256, 3, 1, 1), ConvAlgorithm::kWinograd6);
-  EXPECT_EQ(algorithm(7, 512, 512, 3, 1, 1), ConvAlgorithm::kWinograd4);
-  EXPECT_TRUE(is_winograd(algorithm(56, 64, 64, 3, 1, 2)));
-  EXPECT_TRUE(is_winograd(algorithm(35, 48, 64, 5, 1, 1)));
-  EXPECT_TRUE(is_winograd(algorithm(56, 64, 64, 3, 2, 1)));
-  EXPECT_EQ(algorithm(14, 512, 512, 3, 2, 1), ConvAlgorithm::kImplicit);
-  EXPECT_EQ(algorithm(56, 3, 64, 3, 1, 1), ConvAlgorithm::kImplicit);
-  EXPECT_EQ(algorithm(56, 64, 64, 3, 1, 64), ConvAlgorithm::kDepthwise);
-  EXPECT_EQ(algorithm(56, 64, 64, 1, 1, 1), ConvAlgorithm::kPointwise);
-  EXPECT_EQ(algorithm(56, 64, 64, 1, 2, 1), ConvAlgorithm::kImplicit);
-}
-
-TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {
-  ConvCase c = make(20, 32, 32, 3, 1, 1, 1), pointwise = make(20, 32, 32, 1, 1, 1, 0);
-  c.finish(), pointwise.finish();
-  for (ConvAlgorithm a :
-       {ConvAlgorithm::kImplicit, ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6, ConvAlgorithm::kWinograd8}) {
-    const ConvPolicy policy{conv_force(name_of(a))};
-    EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kPortable, {}, policy), a);
-    if (a == ConvAlgorithm::kImplicit) continue;
-    EXPECT_EQ(choose_conv_algorithm(pointwise.p, Isa::kPortable, {}, policy), ConvAlgorithm::kPointwise);
-  }
-  EXPECT_TRUE(is_winograd(choose_conv_algorithm(c.p, Isa::kPortable, {}, {conv_force("winograd")})));
-  EXPECT_EQ(conv_force("").set, 0u);
-  EXPECT_EQ(conv_force("fast").set, 0u);
-  EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kPortable, {}, {.low_memory = true})));
-}
-
-// The most accurate of what is fast enough: 8 points under 3 taps only when asked for, under 7 taps of one axis
-// unasked.
-TEST(ConvChoice, AMeasuredAlgorithmIsTakenWhereItMayBe) {
-  ConvCase cases[] = {make(20, 32, 32, 3, 1, 1, 1), make(20, 32, 32, 1, 1, 1, 0), make(20, 32, 32, 3, 2, 32, 1),
-                      make(20, 256, 256, 3, 1, 1, 1)};
-  for (ConvCase& c : cases) {
-    c.finish();
-    const ConvAlgorithm predicted = choose_conv_algorithm(c.p, Isa::kAvx512, {});
-    for (const ConvCandidate& one : conv_candidates(c.p, Isa::kAvx512, {}).list) {
-      const bool may = is_unasked(one, {});
-      EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, {.tuned = one.algorithm}),
-                may ? one.algorithm : predicted);
-      EXPECT_TRUE(!may || (one.fits && one.error <= kMostConvError));
-      const ConvPolicy forced{.force = conv_force("implicit"), .tuned = one.algorithm};
-      EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, forced), ConvAlgorithm::kImplicit);
-      const ConvPolicy low{.low_memory = true, .tuned = one.algorithm};
-      EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kAvx512, {}, low)));
-    }
-  }
-  EXPECT_EQ(conv_algorithm("winograd6"), ConvAlgorithm::kWinograd6);
-  EXPECT_EQ(conv_algorithm("winograd"), ConvAlgorithm::kAuto);
-  EXPECT_EQ(conv_algorithm("auto"), ConvAlgorithm::kAuto);
-  EXPECT_EQ(conv_algorithm(""), ConvAlgorithm::kAuto);
-}
-
-TEST(ConvChoice, KeysNameTheSizes) {
-  const auto key = [](const ConvProblem& p) {
-    char text[kConvKeySize];
-    return std::string(text, print_key(p, text, sizeof text));
-  };
-  ConvProblem p{.images = 2, .groups = 4, .in_channels = 8, .out_channels = 12, .in = {1, 9, 7}, .out = {1, 5, 3}};
-  p.kernel[2] = 3, p.stride[1] = 2, p.pad[2] = -1;
-  EXPECT_EQ(key(p), "2x1x9x7x8:1x5x3x12:k1x1x3:s1x2x1:d1x1x1:p0x0x-1:g4");
-  ConvProblem other = p;
-  other.in_view = dense_view(p.in, 64);
-  EXPECT_EQ(key(other), key(p));
-  other.dilation[1] = 2;
-  EXPECT_NE(key(other), key(p));
-  int64_t* const numbers[] = {&p.images, &p.groups, &p.in_channels, &p.out_channels};
-  for (int64_t* number : numbers) *number = 999999999;
-  for (int a = 0; a < 3; ++a) p.in[a] = p.out[a] = p.kernel[a] = p.stride[a] = p.dilation[a] = p.pad[a] = 999999999;
-  EXPECT_LT(key(p).size(), kConvKeySize - 1);
-}
-
-TEST(ConvChoice, LargeErrorsAreTakenWhenAskedFor) {
-  ConvCase square = make(56, 32, 32, 3, 1, 1, 1);
-  square.finish();
-  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kSse2}) {
-    const ConvAlgorithm own = choose_conv_algorithm(square.p, isa, {});
-    EXPECT_NE(own, ConvAlgorithm::kWinograd8);
-    EXPECT_EQ(choose_conv_algorithm(square.p, isa, {}, {conv_force("winograd8")}), ConvAlgorithm::kWinograd8);
-    for (const ConvCandidate& c : conv_candidates(square.p, isa, {}).list) {
-      EXPECT_TRUE(c.algorithm != own || c.modest);
-      EXPECT_TRUE(c.algorithm != ConvAlgorithm::kWinograd8 || (c.allowed && !c.modest));
-    }
-  }
-}
-
-TEST(ConvChoice, PrintsItsCandidates) {
-  ConvCase c = make(20, 32, 32, 3, 1, 1, 1);
-  c.finish();
-  char text[512];
-  const size_t length = print_candidates(c.p, ConvAlgorithm::kWinograd6, Isa::kAvx2, {}, text);
-  const std::string_view all(text, length);
-  EXPECT_EQ(all.find("implicit "), 0u);
-  EXPECT_NE(all.find("; winograd4 "), all.npos);
-  EXPECT_NE(all.find(" (chosen); winograd8 "), all.npos);
-  EXPECT_EQ(all.find("depthwise"), all.npos);
-  for (size_t room : {0, 1, 7, 60}) EXPECT_LE(print_candidates(c.p, {}, Isa::kAvx2, {}, std::span(text, room)), room);
-}
-
 TEST_P(Conv, EmptyOutputsHaveNoTasks) {
-  ConvCase c = make(5, 3, 8, 3, 1, 1, 1);
+  ConvCase c = square_case(5, 3, 8, 3, 1, 1, 1);
   c.p.images = 0;
   EXPECT_EQ(choose_conv(c.p, ConvAlgorithm::kAuto, GetParam(), {}).tasks, 0);
 }
 
 TEST_P(Conv, WeightsComeBack) {
   for (int64_t groups : {1, 4}) {
-    ConvCase c = make(5, 4, 8, 3, 1, 1, 1);
+    ConvCase c = square_case(5, 4, 8, 3, 1, 1, 1);
     c.p.groups = groups;
     c.finish();
     std::vector<float> packed(packed_conv_size(c.p, ConvAlgorithm::kImplicit)), back(c.weights.size());
@@ -517,7 +369,7 @@ TEST_P(Conv, Winograd) {
         for (int64_t out : {3, 32})
           for (int64_t pad : {0, 1, 2}) {
             if (size + 2 * pad < 3) continue;
-            ConvCase c = make(size, in, out, 3, 1, 1, pad);
+            ConvCase c = square_case(size, in, out, 3, 1, 1, pad);
             c.finish(in == 16 ? 2 : 0, out == 3 ? 1 : 0);
             c.slack = 16;
             c.epilogue.bias = c.bias.data();
@@ -535,7 +387,7 @@ TEST_P(Conv, WinogradForms) {
       for (int64_t across : {1, 2, 3, 5, 7})
         for (int64_t dilation : {1, 2, 3})
           for (int64_t groups : {1, 2}) {
-            ConvCase c = make(13, 6 * groups, 10 * groups, 1, 1, dilation, 0);
+            ConvCase c = square_case(13, 6 * groups, 10 * groups, 1, 1, dilation, 0);
             c.p.groups = groups;
             c.p.kernel[1] = down, c.p.kernel[2] = across;
             c.p.pad[1] = down / 2 * dilation, c.p.pad[2] = across / 2;
@@ -558,7 +410,7 @@ TEST_P(Conv, WinogradEpilogues) {
   for (bool tall : {false, true})
     for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
       for (int residual : {0, 1, 2}) {
-        ConvCase c = make(9, 21, 21, 3, 1, 1, 1);
+        ConvCase c = square_case(9, 21, 21, 3, 1, 1, 1);
         if (tall) c.p.kernel[2] = 1, c.p.pad[2] = 0, set_out(c.p, 1);
         c.finish(0, 2);
         c.slack = 16;
@@ -571,7 +423,7 @@ TEST_P(Conv, WinogradEpilogues) {
 // On data of variance 1 the largest error is below the stated bound, and not far below it.
 TEST_P(Conv, ErrorIsAsPredicted) {
   for (int i = 0; i < 2 * kConvAlgorithms; ++i) {
-    ConvCase c = make(19, 96, 32, 3, 1 + i / kConvAlgorithms, 1, 0);
+    ConvCase c = square_case(19, 96, 32, 3, 1 + i / kConvAlgorithms, 1, 0);
     c.finish();
     const ConvCandidate one = conv_candidates(c.p, GetParam(), {}).list[i % kConvAlgorithms];
     if (!one.fits) continue;

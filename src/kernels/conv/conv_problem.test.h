@@ -165,4 +165,20 @@ inline void set_out(ConvProblem& p, int64_t pad_after) {
   }
 }
 
+// A kernel of the same size along both axes, over two pictures that are nearly square.
+inline ConvCase square_case(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation,
+                            int64_t pad) {
+  ConvCase c;
+  c.p = {.images = 2,
+         .in_channels = in,
+         .out_channels = out,
+         .in = {1, size, size + 2},
+         .kernel = {1, kernel, kernel},
+         .stride = {1, stride, stride},
+         .dilation = {1, dilation, dilation},
+         .pad = {0, pad, pad}};
+  set_out(c.p, pad);
+  return c;
+}
+
 }  // namespace mica

@@ -58,11 +58,12 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
   return of_groups(p, {met * product, weights, met * gather}, limits);
 }
 
-// Nothing is gathered but what lies under the tiles at the edges.
+// Nothing is gathered; the rows under each line are copied.
 double plane_cycles(const ConvProblem& p, Isa isa) {
   const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, m = out_pixels(p);
-  const double edges = static_cast<double>(p.images * p.out[0] * p.out[1] * p.kernel[0] * p.kernel[1] * p.in_channels);
-  return product_cycles(isa, m, panel_count(p.out_channels), depth) + edges * 2 * kSegmentCycles;
+  const double runs = static_cast<double>(p.images * p.out[0] * p.out[1] * p.kernel[0] * p.kernel[1] * p.in_channels);
+  const double copied = static_cast<double>(p.in[2]) * 4 / kCopyBytes + 2 * kSegmentCycles;
+  return product_cycles(isa, m, panel_count(p.out_channels), depth) + runs * copied;
 }
 
 // Turning an input of planes, for the algorithms that want adjacent channels.

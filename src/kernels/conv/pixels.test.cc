@@ -112,26 +112,6 @@ TEST_P(Pixels, GiveTheBitsOfTheirFloats) {
           }
 }
 
-// The picture may be smaller than what it is planned for, and never needs more.
-TEST(PixelChoice, SmallerPicturesNeedNoMoreScratch) {
-  const auto floats = [](int64_t height, int64_t width) {
-    ConvProblem p{.in_channels = 3,
-                  .out_channels = 16,
-                  .in = {1, height, width},
-                  .kernel = {1, 3, 3},
-                  .stride = {1, 2, 2},
-                  .pad = {0, 1, 1},
-                  .pixels = PixelType::kU8};
-    set_out(p, 1);
-    return choose_conv(p, ConvAlgorithm::kImplicit, Isa::kPortable, {}).scratch_floats;
-  };
-  for (int64_t height : {1, 2, 3, 9, 100, 500})
-    for (int64_t width = 1; width < 700; ++width) {
-      ASSERT_LE(floats(height, width), floats(height, width + 1)) << height << " " << width;
-      ASSERT_LE(floats(height, width), floats(height + 1, width)) << height << " " << width;
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(Sets, Pixels, testing::ValuesIn(every_isa()), IsaName());
 
 }  // namespace

@@ -1,9 +1,13 @@
-// Convolution of an input whose pixels are adjacent and whose channels are planes, such as a picture's three: each step
-// of k reads its own plane and place, nothing is turned or gathered. Included by conv.isa.cc.
+// Convolution of a picture of few channels: each step of k reads its own place under the first pixel of a tile, nothing
+// is turned or gathered. Included by conv.isa.cc.
+//
+// The rows under a few output lines are copied first, with zeros around them: no tile leaves them, and they stay in the
+// first-level cache. Those of the next lines are fetched meanwhile, for the picture was last read a run ago.
 //
 // The steps of k are in the order of the packed weights, as everywhere in kImplicit: the bits are the same.
 #pragma once
 #include "kernels/conv/implicit.inl"
+#include "kernels/conv/pixels.inl"
 #include "kernels/gemm/activation.inl"
 
 namespace mica::MICA_ISA {
@@ -89,52 +93,6 @@ MICA_INLINE PlaneTileFn plane_tile_fn(int64_t step) {
                      : plane_tile_of<kRows, kPanels, 0>();
 }
 
-// The worker's scratch: offsets of each step of k within the input and within the copy of an edge, and that copy.
-struct PlaneScratch {
-  int64_t *offsets, *edge_offsets;
-  float* edge;
-  int64_t span;  // floats of a row of the copy
-};
-
-MICA_INLINE PlaneScratch plane_scratch(const ConvProblem& p, const ConvChoice& c, float* scratch) {
-  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels;
-  auto* offsets = reinterpret_cast<int64_t*>(scratch);
-  PlaneScratch s{offsets, offsets + depth, scratch + 4 * depth, c.segment_k};
-  const ConvView& v = p.in_view;
-  int64_t k = 0;
-  for (int64_t z = 0; z < p.kernel[0]; ++z)
-    for (int64_t y = 0; y < p.kernel[1]; ++y)
-      for (int64_t x = 0; x < p.kernel[2]; ++x)
-        for (int64_t channel = 0; channel < p.in_channels; ++channel, ++k) {
-          s.offsets[k] = z * p.dilation[0] * v.depth + y * p.dilation[1] * v.row + x * p.dilation[2] * v.pixel +
-                         channel * v.channel;
-          s.edge_offsets[k] = ((z * p.kernel[1] + y) * p.in_channels + channel) * s.span + x * p.dilation[2];
-        }
-  return s;
-}
-
-// Copies what lies under a tile, with zeros outside of the input.
-__attribute__((noinline)) void copy_edge(const ConvArgs& args, const Pixel& corner, const PlaneScratch& s) {
-  const ConvProblem& p = args.problem;
-  const auto within = [](int64_t i, int64_t end) { return i < 0 ? 0 : i > end ? end : i; };
-  const int64_t begin = within(-corner.x, s.span), end = within(p.in[2] - corner.x, s.span);
-  float* out = s.edge;
-  for (int64_t z = 0; z < p.kernel[0]; ++z)
-    for (int64_t y = 0; y < p.kernel[1]; ++y) {
-      const Pixel from{corner.image, corner.z + z * p.dilation[0], corner.y + y * p.dilation[1], corner.x};
-      const bool there = inside(from.z, p.in[0]) && inside(from.y, p.in[1]) && begin < end;
-      for (int64_t channel = 0; channel < p.in_channels; ++channel, out += s.span) {
-        if (!there) {
-          zero_floats(out, s.span);
-          continue;
-        }
-        zero_floats(out, begin);
-        copy_floats(args.x + at(p.in_view, from) + channel * p.in_view.channel + begin, out + begin, end - begin);
-        zero_floats(out + end, s.span - end);
-      }
-    }
-}
-
 // The pixels from `o` on of one tile, and `width` after `width` of the channels from `column` to `end`.
 __attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, PlaneTileFn fn, int64_t width,
                                             const Pixel& o, int64_t line, int64_t column, int64_t end) {
@@ -157,54 +115,128 @@ __attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, 
   }
 }
 
-// One output line of the channels from `column` to `end`, tile by tile, so that an edge is copied once for all of them.
+// What is stored twice must be the same both times: a line's last tile may then begin before the one in front of it
+// ends, and computes nothing that lies behind the line.
+MICA_INLINE bool may_store_twice(const ConvArgs& args) {
+  return LaneFinish::suffices(args.epilogue) && !args.epilogue.finish;
+}
+
+// The rows of the picture under a few output lines: those of one depth after another, `runs` runs of floats beside each
+// other in each, one for each channel or one for all, whose pixels have `unit` floats. The picture's own begin at whole
+// vectors.
+struct PictureBand {
+  int64_t* offsets;  // of each step of k from its tile's first
+  float *scale, *shift, *rows;
+  int64_t runs, unit, run, row, depth;  // run, row, depth: floats from one to the next
+  int64_t begin, end, columns;          // in pixels of a row: the picture's own, and all that tiles read
+};
+
+MICA_INLINE PictureBand picture_band(const ConvArgs& args, float* scratch) {
+  const ConvProblem& p = args.problem;
+  const int64_t channels = p.in_channels, steps = p.kernel[0] * p.kernel[1] * p.kernel[2] * channels;
+  const bool side_by_side = has_pixels_apart(p);
+  PictureBand b{.offsets = reinterpret_cast<int64_t*>(scratch),
+                .scale = scratch + (2 * steps + 15) / 16 * 16,
+                .runs = side_by_side ? 1 : channels,
+                .unit = side_by_side ? channels : 1,
+                .run = args.choice.segment_k};
+  b.shift = b.scale + (has_pixels(p) ? channels * kMostPixelLanes : 0);
+  b.rows = b.shift + (has_pixels(p) ? channels * kMostPixelLanes : 0) + run_lead(p);
+  b.row = b.run * b.runs;
+  b.depth = band_height(p, args.choice.band_rows) * b.row;
+  const int64_t last = p.out[2] + (may_store_twice(args) && p.out[2] >= kPlaneRows ? 0 : kPlaneRows - 1);
+  b.columns = (last - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+  const auto within = [&](int64_t i) { return i < 0 ? 0 : i > b.columns ? b.columns : i; };
+  b.begin = within(p.pad[2]);
+  b.end = within(p.in[2] + p.pad[2]);
+  int64_t* offset = b.offsets;
+  const int64_t apart = side_by_side ? 1 : b.run;
+  for (int64_t z = 0; z < p.kernel[0]; ++z)
+    for (int64_t y = 0; y < p.kernel[1]; ++y)
+      for (int64_t x = 0; x < p.kernel[2]; ++x)
+        for (int64_t channel = 0; channel < channels; ++channel)
+          *offset++ = z * b.depth + y * p.dilation[1] * b.row + x * p.dilation[2] * b.unit + channel * apart;
+  if (has_pixels(p)) fill_scales(args, side_by_side, b.scale, b.shift);
+  return b;
+}
+
+// A row of the picture, which may lie outside of it. What lies `ahead` elements behind it is fetched; 0: nothing.
+MICA_INLINE void fill_row(const ConvArgs& args, const PictureBand& b, Pixel from, int64_t ahead, float* out) {
+  const ConvProblem& p = args.problem;
+  const ConvView& v = p.in_view;
+  const bool there = inside(from.z, p.in[0]) && inside(from.y, p.in[1]) && b.begin < b.end;
+  const int64_t begin = there ? b.begin : 0, end = there ? b.end : 0, count = (end - begin) * b.unit;
+  from.x = begin - p.pad[2];
+  for (int64_t run = 0, place = at(v, from); run < b.runs; ++run, place += v.channel, out += b.run) {
+    zero_floats(out, begin * b.unit);
+    float* to = out + begin * b.unit;
+    if (has_pixels(p)) {
+      convert_run(args.pixels + place, b.unit > 1 ? 1 : v.pixel, p.pixels,
+                  {b.scale + run * kLanes, b.shift + run * kLanes, b.unit * kLanes}, count, to);
+    } else {
+      for (int64_t i = 0; i < count && ahead; i += kPanel) prefetch(args.x + place + ahead + i);
+      copy_floats(args.x + place, to, count);
+    }
+    zero_floats(to + count, (b.columns - end) * b.unit);
+  }
+}
+
+// One output line from `o` on, of the channels from `column` to `end`. `in`: what lies under its first pixel.
 template <int kPanels>
-MICA_INLINE void plane_line(const ConvArgs& args, const PlaneScratch& s, int64_t line, int64_t column, int64_t end) {
+MICA_INLINE void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, Pixel o, int64_t column,
+                            int64_t end) {
   constexpr int kRows = kPlaneRows / kPanels, kHalf = (kRows + 1) / 2;
   const ConvProblem& p = args.problem;
-  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, plane = line / p.out[1];
-  PlaneTile t{.depth = depth,
-              .step = p.stride[2] * p.in_view.pixel,
+  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels;
+  PlaneTile t{.offsets = b.offsets,
+              .depth = depth,
+              .step = p.stride[2] * b.unit,
               .panel_stride = depth * kPanel,
               .out_pixel = p.out_view.pixel,
               .finish = LaneFinish(args.epilogue)};
-  // What is stored twice must be the same both times: the last tile may then begin before the one in front of it ends,
-  // and needs no copy of what lies behind the line.
-  const bool again = LaneFinish::suffices(args.epilogue) && !args.epilogue.finish;
-  Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], 0};
+  const bool again = may_store_twice(args);
+  const int64_t line = (o.image * p.out[0] + o.z) * p.out[1] + o.y;
   while (o.x < p.out[2]) {
     const int64_t rest = p.out[2] - o.x;
     const int rows = rest > kHalf ? kRows : kHalf;
     if (again && rest < rows && p.out[2] >= rows) o.x = p.out[2] - rows;
     t.count = static_cast<int>(p.out[2] - o.x < rows ? p.out[2] - o.x : rows);
-    const Pixel corner = corner_of(p, o);
-    const bool whole = lies_inside(p, corner, rows);
-    if (!whole) copy_edge(args, corner, s);
-    t.base = whole ? args.x + at(p.in_view, corner) : s.edge;
-    t.offsets = whole ? s.offsets : s.edge_offsets;
+    t.base = in + o.x * t.step;
     const PlaneTileFn fn = (rows == kRows ? plane_tile_fn<kRows, kPanels> : plane_tile_fn<kHalf, kPanels>)(t.step);
     plane_pixels(args, t, fn, kPanels * kPanel, o, line, column, end);
     o.x += t.count;
   }
 }
 
-MICA_INLINE void plane_lines(const ConvArgs& args, const PlaneScratch& s, int64_t begin, int64_t end) {
+MICA_INLINE void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, const Pixel& o) {
   // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
   const int64_t channels = args.problem.out_channels, panels = panel_count(channels);
   const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
-  for (int64_t line = begin; line < end; ++line) {
-    if constexpr (kPlanePairs == 2)
-      if (paired > 0) plane_line<kPlanePairs>(args, s, line, 0, paired);
-    if (paired < channels) plane_line<1>(args, s, line, paired, channels);
-  }
+  if constexpr (kPlanePairs == 2)
+    if (paired > 0) plane_line<kPlanePairs>(args, b, in, o, 0, paired);
+  if (paired < channels) plane_line<1>(args, b, in, o, paired, channels);
 }
 
 void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
-  const PlaneScratch s = plane_scratch(p, c, scratch);
+  const PictureBand b = picture_band(args, scratch);
   const int64_t lines = p.images * p.out[0] * p.out[1], begin = task * c.tile_block;
-  plane_lines(args, s, begin, begin + c.tile_block < lines ? begin + c.tile_block : lines);
+  const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
+  for (int64_t line = begin; line < end;) {
+    const int64_t plane = line / p.out[1];
+    Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], 0};
+    const int64_t left = p.out[1] - o.y < end - line ? p.out[1] - o.y : end - line;
+    const int64_t count = left < c.band_rows ? left : c.band_rows;
+    const Pixel corner = corner_of(p, o);
+    const int64_t height = band_height(p, count), step = count * p.stride[1];
+    for (int64_t z = 0; z < p.kernel[0]; ++z)
+      for (int64_t y = 0; y < height; ++y)
+        fill_row(args, b, {o.image, corner.z + z * p.dilation[0], corner.y + y, 0},
+                 y + step < height ? 0 : step * p.in_view.row, b.rows + z * b.depth + y * b.row);
+    for (int64_t i = 0; i < count; ++i, ++o.y) plane_line(args, b, b.rows + i * p.stride[1] * b.row, o);
+    line += count;
+  }
 }
 
 }  // namespace mica::MICA_ISA

@@ -272,8 +272,9 @@ TEST(Winograd, ThreadsShareTiles) {
     const int64_t m_tasks = ceil_div(two.tiles, two.tile_block);
     SCOPED_TRACE(testing::Message() << size << ": " << m_tasks << " blocks of " << two.tile_block);
     // Of 100 tiles in seven blocks, one thread would have 60.
-    if (m_tasks > 1)
+    if (m_tasks > 1) {
       EXPECT_LE(static_cast<double>(ceil_div(m_tasks, 2) * two.tile_block), 0.55 * static_cast<double>(two.tiles));
+    }
     EXPECT_EQ(two.n_block * kPanel == 128, m_tasks >= 4);
     for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd4, ConvAlgorithm::kWinograd6}) {
       const auto cycles = [&](int threads) {
