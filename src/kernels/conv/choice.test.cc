@@ -46,8 +46,8 @@ TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {
 // The most accurate of what is fast enough: 8 points under 3 taps only when asked for, under 7 taps of one axis
 // unasked.
 TEST(ConvChoice, AMeasuredAlgorithmIsTakenWhereItMayBe) {
-  ConvCase cases[] = {square_case(20, 32, 32, 3, 1, 1, 1), square_case(20, 32, 32, 1, 1, 1, 0), square_case(20, 32, 32, 3, 2, 32, 1),
-                      square_case(20, 256, 256, 3, 1, 1, 1)};
+  ConvCase cases[] = {square_case(20, 32, 32, 3, 1, 1, 1), square_case(20, 32, 32, 1, 1, 1, 0),
+                      square_case(20, 32, 32, 3, 2, 32, 1), square_case(20, 256, 256, 3, 1, 1, 1)};
   for (ConvCase& c : cases) {
     c.finish();
     const ConvAlgorithm predicted = choose_conv_algorithm(c.p, Isa::kAvx512, {});
