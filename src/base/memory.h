@@ -1,6 +1,7 @@
 // Raw memory that reports failure by returning null. Everything that the runtime allocates goes through here.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 namespace mica {

@@ -19,8 +19,6 @@
 namespace mica {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
-
 int64_t read_clock(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
@@ -155,6 +153,15 @@ void* map_memory(size_t bytes, bool huge) {
 
 void unmap_memory(void* memory, size_t bytes) {
   if (memory) munmap(memory, round_up(bytes, page_size()));
+}
+
+void* take_memory(size_t bytes) { return bytes < kHugePage ? allocate(bytes, kCacheLine) : map_memory(bytes, true); }
+
+void release_memory(void* memory, size_t bytes) {
+  if (bytes < kHugePage)
+    deallocate(memory);
+  else
+    unmap_memory(memory, bytes);
 }
 
 void forget_pages(const void* bytes, size_t count) {

@@ -7,9 +7,9 @@ namespace mica {
 
 Status Buffer::ensure(size_t bytes) {
   if (bytes <= size_) return {};
-  void* fresh = allocate(bytes, kCacheLine);
+  void* fresh = take_memory(bytes);
   if (!fresh) return out_of_memory();
-  deallocate(data_);
+  release_memory(data_, size_);
   data_ = fresh;
   size_ = bytes;
   return {};

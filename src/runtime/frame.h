@@ -1,5 +1,6 @@
 // The memory of one running function: arena, slots for values that outlive a segment, object slots.
 #pragma once
+#include "base/os.h"
 #include "runtime/bound.h"
 
 namespace mica {
@@ -13,7 +14,7 @@ class Buffer {
     swap(other);
     return *this;
   }
-  ~Buffer() { deallocate(data_); }
+  ~Buffer() { release_memory(data_, size_); }
   Status ensure(size_t bytes);  // contents are lost when it grows
   void* data() const { return data_; }
   size_t size() const { return size_; }

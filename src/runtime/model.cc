@@ -5,7 +5,6 @@
 
 #include "base/os.h"
 #include "kernels/pack/form.h"
-#include "runtime/packing.h"
 
 namespace mica {
 
@@ -21,7 +20,6 @@ Result<Model*> Model::create(Context& context, Plan plan, const Keep& keep) {
 }
 
 Model::~Model() {
-  for (Packed& packed : packed_) release_weights(packed.data, packed.bytes);
   if (keep_.release) keep_.release(keep_.owner);
   pthread_mutex_destroy(&mutex_);
 }
@@ -83,14 +81,14 @@ size_t Model::weight_bytes() const {
   return sum;
 }
 
-// Takes `data`.
-Result<const void*> Model::keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes) {
-  if (Status status = packed_.push_back({index, key, data, bytes}); !status.ok()) {
-    release_weights(data, bytes);
+// What memory_ gave last.
+Result<const void*> Model::keep_packed(uint32_t index, const PackKey& key, const void* data, size_t bytes) {
+  if (Status status = packed_.push_back({index, key, data}); !status.ok()) {
+    memory_.give_back(bytes);
     return status.take_error();
   }
   packed_bytes_ += bytes;
-  return static_cast<const void*>(data);
+  return data;
 }
 
 Result<const void*> Model::packed(uint32_t index, const PackRequest& request) {
@@ -103,11 +101,11 @@ Result<const void*> Model::packed(uint32_t index, const PackRequest& request) {
   }
   Lock lock(mutex_);
   if (const void* found = find_packed(index, request.key)) return found;
-  void* data = take_weights(request.bytes);
+  void* data = memory_.take(request.bytes);
   if (!data) return out_of_memory();
   const TensorView view = dense_view(const_cast<void*>(source), constant.dtype, ConstantDims(constant).span());
   if (Status made = make_packed(view, direct ? request.from : PackKey(), request, data, context_.threads); !made.ok()) {
-    release_weights(data, request.bytes);
+    memory_.give_back(request.bytes);
     return made.take_error();
   }
   // Runs read the form that was made: what the file holds need not stay in RAM beside it.
@@ -125,7 +123,7 @@ Result<const void*> Model::plain(uint32_t index) {
   MICA_CHECK(packed_floats(constant.packing, dims.span()) >= 0, kInternal,
              "constant {} has a packed form that cannot be undone", index);
   const auto bytes = static_cast<size_t>(dense_bytes(constant.dtype, dims.span()));
-  void* data = take_weights(bytes);
+  void* data = memory_.take(bytes);
   if (!data) return out_of_memory();
   unpack_by_key(constant.packing, dims.span(), static_cast<const float*>(constant.data), static_cast<float*>(data));
   return keep_packed(index, PackKey(), data, bytes);

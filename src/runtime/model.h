@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "runtime/bind.h"
+#include "runtime/packing.h"
 #include "types/custom.h"
 
 namespace mica {
@@ -56,18 +57,18 @@ class Model final : public PackCache {
   struct Packed {
     uint32_t constant;
     PackKey key;
-    void* data;
-    size_t bytes;
+    const void* data;
   };
   const void* find_packed(uint32_t index, const PackKey& key) const;
-  Result<const void*> keep_packed(uint32_t index, const PackKey& key, void* data, size_t bytes);
+  Result<const void*> keep_packed(uint32_t index, const PackKey& key, const void* data, size_t bytes);
   Context& context_;
   Plan plan_;
   Tuning tuning_;
   Keep keep_;
   int references_ = 1;
   mutable pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  Vector<Packed> packed_;
+  WeightMemory memory_;
+  Vector<Packed> packed_;  // in memory_
   size_t packed_bytes_ = 0;
 };
 

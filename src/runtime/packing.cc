@@ -1,5 +1,7 @@
 #include "runtime/packing.h"
 
+#include <algorithm>
+
 #include "base/fp_mode.h"
 #include "base/os.h"
 #include "base/threads.h"
@@ -8,7 +10,9 @@
 namespace mica {
 namespace {
 
-constexpr size_t kHugeFrom = size_t{2} << 20;
+// Forms in small pages, so that what is left of a huge one is a part of more; and how much is asked for at a time then:
+// of what has not been written, nothing is in RAM.
+constexpr size_t kSmallBytes = size_t{4} << 20, kBlock = size_t{64} << 20;
 
 void run_parts(const PackRequest& request, const void* from, void* to, Threads* threads) {
   const auto parts = [&](int64_t first, int64_t last, int) {
@@ -22,13 +26,35 @@ void run_parts(const PackRequest& request, const void* from, void* to, Threads* 
 
 }  // namespace
 
-void* take_weights(size_t bytes) { return bytes < kHugeFrom ? allocate(bytes, kCacheLine) : map_memory(bytes, true); }
+WeightMemory::~WeightMemory() {
+  for (Block& block : blocks_) release_memory(block.data, block.size);
+}
 
-void release_weights(void* memory, size_t bytes) {
-  if (bytes < kHugeFrom)
-    deallocate(memory);
-  else
-    unmap_memory(memory, bytes);
+void* WeightMemory::take(size_t bytes) {
+  if (bytes > static_cast<size_t>(PTRDIFF_MAX)) return nullptr;
+  bytes = round_up(bytes, kCacheLine);
+  last_ = 0;
+  while (last_ < blocks_.size() && blocks_[last_].size - blocks_[last_].used < bytes) ++last_;
+  if (last_ == blocks_.size()) {
+    size_t size = total_ + bytes <= kSmallBytes ? bytes : std::max(bytes, kBlock);
+    char* data = static_cast<char*>(take_memory(size));
+    if (!data) data = static_cast<char*>(take_memory(size = bytes));
+    if (!data) return nullptr;
+    if (!blocks_.push_back({data, size, 0}).ok()) {
+      release_memory(data, size);
+      return nullptr;
+    }
+  }
+  total_ += bytes;
+  Block& block = blocks_[last_];
+  block.used += bytes;
+  return block.data + block.used - bytes;
+}
+
+void WeightMemory::give_back(size_t bytes) {
+  bytes = round_up(bytes, kCacheLine);
+  total_ -= bytes;
+  blocks_[last_].used -= bytes;
 }
 
 Status make_packed(const TensorView& source, const PackKey& stored, const PackRequest& request, void* to,
@@ -45,11 +71,11 @@ Status make_packed(const TensorView& source, const PackKey& stored, const PackRe
   const int64_t floats = packed_floats(request.from, source.shape());
   MICA_CHECK(floats >= 0, kInternal, "the weights do not fit the form that they are to be packed from");
   const auto bytes = static_cast<size_t>(floats) * sizeof(float);
-  void* between = take_weights(bytes);
+  void* between = take_memory(bytes);
   if (!between) return out_of_memory();
   pack_by_key(request.from, source.shape(), source.as<const float>(), static_cast<float*>(between));
   run_parts(request, between, to, threads);
-  release_weights(between, bytes);
+  release_memory(between, bytes);
   return {};
 }
 
