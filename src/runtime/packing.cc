@@ -12,7 +12,7 @@ namespace {
 
 // Forms in small pages, so that what is left of a huge one is a part of more; and how much is asked for at a time then:
 // of what has not been written, nothing is in RAM.
-constexpr size_t kSmallBytes = size_t{4} << 20, kBlock = size_t{64} << 20;
+constexpr size_t kSmallBytes = size_t{1} << 20, kBlock = size_t{64} << 20;
 
 void run_parts(const PackRequest& request, const void* from, void* to, Threads* threads) {
   const auto parts = [&](int64_t first, int64_t last, int) {

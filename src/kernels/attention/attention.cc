@@ -28,6 +28,7 @@ namespace {
 
 constexpr int64_t kMostBlockRows = 84;  // whole tiles of every instruction set; a causal block skips keys behind it
 constexpr int64_t kLeastBlockRows = 16;
+constexpr int64_t kTileRows = 14;  // of the highest tile, which is the fastest one
 // So many that a few threads have equal work, or fewer in numbers that two and four of them share equally.
 constexpr int64_t kWantedTasks = 8, kManyTasks = 32, kEvenTasks = 4;
 
@@ -41,6 +42,7 @@ void prepare_attention(AttentionArgs& args) {
   while (heads * args.blocks % kEvenTasks != 0 && heads * args.blocks < kManyTasks && args.blocks < most_blocks)
     ++args.blocks;
   args.row_block = ceil_div(s.queries, args.blocks);
+  if (args.row_block > kTileRows) args.row_block = ceil_div(args.row_block, kTileRows) * kTileRows;
   args.blocks = ceil_div(s.queries, args.row_block);
   args.tasks = s.batch * s.heads * args.blocks;
   if (s.queries < attention::kFewQueries) {

@@ -202,14 +202,20 @@ MICA_INLINE Sums block_powers(const float* x, int64_t n, F32 top, float* out) {
     if (width < kLanes) e = select(first_lanes(width), e, zero());
     return add(sum, e);
   };
+  // Vectors side by side, as many as there are registers for: a power is a long chain.
+  constexpr int kTogether = kRegisters >= 32 ? 4 : 2;
   int64_t k = 0;
-  if constexpr (kSumParts % 2 == 0)
-    for (; k + kSumLanes <= n; k += kSumLanes) MICA_UNROLL for (int p = 0; p < kSumParts; p += 2) {
-        const Several<2> e = exp_below(sub(load_several<2>(x + k + p * kLanes), top));
-        if (out) store(out + k + p * kLanes, e);
-        sums.part[p] = add(sums.part[p], e.v[0]);
-        sums.part[p + 1] = add(sums.part[p + 1], e.v[1]);
+  if constexpr (kTogether % kSumParts == 0 || kSumParts % kTogether == 0) {
+    constexpr int64_t kStep = kTogether > kSumParts ? kTogether * kLanes : kSumLanes;
+    for (; k + kStep <= n; k += kStep) MICA_UNROLL for (int64_t j = 0; j < kStep; j += kTogether * kLanes) {
+        const Several<kTogether> e = exp_below(sub(load_several<kTogether>(x + k + j), top));
+        if (out) store(out + k + j, e);
+        MICA_UNROLL for (int i = 0; i < kTogether; ++i) {
+          F32& sum = sums.part[(j / kLanes + i) % kSumParts];
+          sum = add(sum, e.v[i]);
+        }
       }
+  }
   for (; k < n; k += kSumLanes) add_elements(sums, k, n, power);
   return sums;
 }
