@@ -45,14 +45,4 @@ MICA_INLINE void convert_run(const uint8_t* in, int64_t step, PixelType type, co
     convert_apart(in, step, type, s, n, out);
 }
 
-// Each lane's scale and shift: as many vectors as there are channels, of one channel each, or of all in turn.
-MICA_INLINE void fill_scales(const ConvArgs& args, bool side_by_side, float* scale, float* shift) {
-  const int64_t channels = args.problem.in_channels;
-  for (int64_t i = 0; i < channels * kLanes; ++i) {
-    const int64_t channel = side_by_side ? i % channels : i / kLanes;
-    scale[i] = args.scale[channel];
-    shift[i] = args.shift[channel];
-  }
-}
-
 }  // namespace mica::MICA_ISA

@@ -7,6 +7,7 @@
 // The steps of k are in the order of the packed weights, as everywhere in kImplicit: the bits are the same.
 #pragma once
 #include "kernels/conv/implicit.inl"
+#include "kernels/conv/picture_band.h"
 #include "kernels/conv/pixels.inl"
 #include "kernels/gemm/activation.inl"
 
@@ -121,47 +122,9 @@ MICA_INLINE bool may_store_twice(const ConvArgs& args) {
   return LaneFinish::suffices(args.epilogue) && !args.epilogue.finish;
 }
 
-// The rows of the picture under a few output lines: those of one depth after another, `runs` runs of floats beside each
-// other in each, one for each channel or one for all, whose pixels have `unit` floats. The picture's own begin at whole
-// vectors.
-struct PictureBand {
-  int64_t* offsets;  // of each step of k from its tile's first
-  float *scale, *shift, *rows;
-  int64_t runs, unit, run, row, depth;  // run, row, depth: floats from one to the next
-  int64_t begin, end, columns;          // in pixels of a row: the picture's own, and all that tiles read
-};
-
-MICA_INLINE PictureBand picture_band(const ConvArgs& args, float* scratch) {
-  const ConvProblem& p = args.problem;
-  const int64_t channels = p.in_channels, steps = p.kernel[0] * p.kernel[1] * p.kernel[2] * channels;
-  const bool side_by_side = has_pixels_apart(p);
-  PictureBand b{.offsets = reinterpret_cast<int64_t*>(scratch),
-                .scale = scratch + (2 * steps + 15) / 16 * 16,
-                .runs = side_by_side ? 1 : channels,
-                .unit = side_by_side ? channels : 1,
-                .run = args.choice.segment_k};
-  b.shift = b.scale + (has_pixels(p) ? channels * kMostPixelLanes : 0);
-  b.rows = b.shift + (has_pixels(p) ? channels * kMostPixelLanes : 0) + run_lead(p);
-  b.row = b.run * b.runs;
-  b.depth = band_height(p, args.choice.band_rows) * b.row;
-  const int64_t last = p.out[2] + (may_store_twice(args) && p.out[2] >= kPlaneRows ? 0 : kPlaneRows - 1);
-  b.columns = (last - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
-  const auto within = [&](int64_t i) { return i < 0 ? 0 : i > b.columns ? b.columns : i; };
-  b.begin = within(p.pad[2]);
-  b.end = within(p.in[2] + p.pad[2]);
-  int64_t* offset = b.offsets;
-  const int64_t apart = side_by_side ? 1 : b.run;
-  for (int64_t z = 0; z < p.kernel[0]; ++z)
-    for (int64_t y = 0; y < p.kernel[1]; ++y)
-      for (int64_t x = 0; x < p.kernel[2]; ++x)
-        for (int64_t channel = 0; channel < channels; ++channel)
-          *offset++ = z * b.depth + y * p.dilation[1] * b.row + x * p.dilation[2] * b.unit + channel * apart;
-  if (has_pixels(p)) fill_scales(args, side_by_side, b.scale, b.shift);
-  return b;
-}
-
 // A row of the picture, which may lie outside of it. What lies `ahead` elements behind it is fetched; 0: nothing.
-MICA_INLINE void fill_row(const ConvArgs& args, const PictureBand& b, Pixel from, int64_t ahead, float* out) {
+__attribute__((noinline)) void fill_row(const ConvArgs& args, const PictureBand& b, Pixel from, int64_t ahead,
+                                        float* out) {
   const ConvProblem& p = args.problem;
   const ConvView& v = p.in_view;
   const bool there = inside(from.z, p.in[0]) && inside(from.y, p.in[1]) && b.begin < b.end;
@@ -181,11 +144,16 @@ MICA_INLINE void fill_row(const ConvArgs& args, const PictureBand& b, Pixel from
   }
 }
 
-// One output line from `o` on, of the channels from `column` to `end`. `in`: what lies under its first pixel.
-template <int kPanels>
-MICA_INLINE void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, Pixel o, int64_t column,
-                            int64_t end) {
-  constexpr int kRows = kPlaneRows / kPanels, kHalf = (kRows + 1) / 2;
+PlaneTileFn plane_tile_fn(int64_t panels, int64_t step) {
+  if constexpr (kPlanePairs == 2)
+    if (panels == 2) return plane_tile_fn<kPlaneRows / 2, 2>(step);
+  return plane_tile_fn<kPlaneRows, 1>(step);
+}
+
+// One output line from `o` on, of the channels from `column` to `end`, as many panels of them at a time. `in`: what
+// lies under its first pixel.
+__attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, Pixel o,
+                                          int64_t panels, int64_t column, int64_t end) {
   const ConvProblem& p = args.problem;
   const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels;
   PlaneTile t{.offsets = b.offsets,
@@ -195,32 +163,25 @@ MICA_INLINE void plane_line(const ConvArgs& args, const PictureBand& b, const fl
               .out_pixel = p.out_view.pixel,
               .finish = LaneFinish(args.epilogue)};
   const bool again = may_store_twice(args);
-  const int64_t line = (o.image * p.out[0] + o.z) * p.out[1] + o.y;
+  const int64_t line = (o.image * p.out[0] + o.z) * p.out[1] + o.y, rows = kPlaneRows / panels;
+  const PlaneTileFn fn = plane_tile_fn(panels, t.step);
   while (o.x < p.out[2]) {
-    const int64_t rest = p.out[2] - o.x;
-    const int rows = rest > kHalf ? kRows : kHalf;
-    if (again && rest < rows && p.out[2] >= rows) o.x = p.out[2] - rows;
+    if (again && p.out[2] - o.x < rows && p.out[2] >= rows) o.x = p.out[2] - rows;
     t.count = static_cast<int>(p.out[2] - o.x < rows ? p.out[2] - o.x : rows);
     t.base = in + o.x * t.step;
-    const PlaneTileFn fn = (rows == kRows ? plane_tile_fn<kRows, kPanels> : plane_tile_fn<kHalf, kPanels>)(t.step);
-    plane_pixels(args, t, fn, kPanels * kPanel, o, line, column, end);
+    plane_pixels(args, t, fn, panels * kPanel, o, line, column, end);
     o.x += t.count;
   }
-}
-
-MICA_INLINE void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, const Pixel& o) {
-  // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
-  const int64_t channels = args.problem.out_channels, panels = panel_count(channels);
-  const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
-  if constexpr (kPlanePairs == 2)
-    if (paired > 0) plane_line<kPlanePairs>(args, b, in, o, 0, paired);
-  if (paired < channels) plane_line<1>(args, b, in, o, paired, channels);
 }
 
 void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
-  const PictureBand b = picture_band(args, scratch);
+  const int64_t behind = may_store_twice(args) && p.out[2] >= kPlaneRows ? 0 : kPlaneRows - 1;
+  const PictureBand b = picture_band(args, p.out[2] + behind, kLanes, scratch);
+  // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
+  const int64_t channels = p.out_channels, panels = panel_count(channels);
+  const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
   const int64_t lines = p.images * p.out[0] * p.out[1], begin = task * c.tile_block;
   const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
   for (int64_t line = begin; line < end;) {
@@ -234,7 +195,11 @@ void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
       for (int64_t y = 0; y < height; ++y)
         fill_row(args, b, {o.image, corner.z + z * p.dilation[0], corner.y + y, 0},
                  y + step < height ? 0 : step * p.in_view.row, b.rows + z * b.depth + y * b.row);
-    for (int64_t i = 0; i < count; ++i, ++o.y) plane_line(args, b, b.rows + i * p.stride[1] * b.row, o);
+    for (int64_t i = 0; i < count; ++i, ++o.y) {
+      const float* in = b.rows + i * p.stride[1] * b.row;
+      if (paired > 0) plane_line(args, b, in, o, 2, 0, paired);
+      if (paired < channels) plane_line(args, b, in, o, 1, paired, channels);
+    }
     line += count;
   }
 }

@@ -152,14 +152,19 @@ void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int widt
     sum = zero();
   }
   tree.push({{sum}});
-  const F32 total = tree.result().part[0], factor = div(set1(1.0f), total), log_sum = log_of(total);
+  const F32 total = tree.result().part[0];
+  if (args.logarithm) {
+    const F32 log_sum = log_of(total);
+    for (int64_t i = 0; i < args.n; ++i)
+      store_some(out + i * args.out_stride, sub(sub(load_some(x + i * args.in_stride, width), largest), log_sum),
+                 width);
+    return;
+  }
+  const F32 factor = div(set1(1.0f), total);
   const Mask known = args.zero_nan ? mask_not(is_nan(total)) : eq(zero(), zero());
   for (int64_t i = 0; i < args.n; ++i) {
     float* to = out + i * args.out_stride;
-    if (args.logarithm)
-      store_some(to, sub(sub(load_some(x + i * args.in_stride, width), largest), log_sum), width);
-    else
-      store_some(to, select(known, mul(load_some(to, width), factor), zero()), width);
+    store_some(to, select(known, mul(load_some(to, width), factor), zero()), width);
   }
 }
 

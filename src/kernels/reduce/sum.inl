@@ -203,19 +203,17 @@ MICA_INLINE Sums block_powers(const float* x, int64_t n, F32 top, float* out) {
     return add(sum, e);
   };
   // Vectors side by side, as many as there are registers for: a power is a long chain.
-  constexpr int kTogether = kRegisters >= 32 ? 4 : 2;
+  constexpr int kTogether = kRegisters >= 32 ? 4 : 2, kAtOnce = kTogether > kSumParts ? kTogether : kSumParts;
+  static_assert(kAtOnce % kTogether == 0 && kAtOnce % kSumParts == 0);
   int64_t k = 0;
-  if constexpr (kTogether % kSumParts == 0 || kSumParts % kTogether == 0) {
-    constexpr int64_t kStep = kTogether > kSumParts ? kTogether * kLanes : kSumLanes;
-    for (; k + kStep <= n; k += kStep) MICA_UNROLL for (int64_t j = 0; j < kStep; j += kTogether * kLanes) {
-        const Several<kTogether> e = exp_below(sub(load_several<kTogether>(x + k + j), top));
-        if (out) store(out + k + j, e);
-        MICA_UNROLL for (int i = 0; i < kTogether; ++i) {
-          F32& sum = sums.part[(j / kLanes + i) % kSumParts];
-          sum = add(sum, e.v[i]);
-        }
+  for (; k + kAtOnce * kLanes <= n; k += kAtOnce * kLanes) MICA_UNROLL for (int j = 0; j < kAtOnce; j += kTogether) {
+      const Several<kTogether> e = exp_below(sub(load_several<kTogether>(x + k + j * kLanes), top));
+      if (out) store(out + k + j * kLanes, e);
+      MICA_UNROLL for (int i = 0; i < kTogether; ++i) {
+        F32& sum = sums.part[(j + i) % kSumParts];
+        sum = add(sum, e.v[i]);
       }
-  }
+    }
   for (; k < n; k += kSumLanes) add_elements(sums, k, n, power);
   return sums;
 }
