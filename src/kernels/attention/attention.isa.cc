@@ -185,7 +185,7 @@ void run_block(const AttentionArgs& args, const AttentionOperands& at, const Blo
                              .c_stride = width};
   int64_t tiles = (b.rows + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
   for (int64_t row = 0, rows; row < b.rows; row += rows, --tiles) {
-    rows = (b.rows - row + tiles - 1) / tiles;
+    rows = tile_height(b.rows - row, tiles, gemm_kernels.tile_rows);
     float factors[kMostRows];
     first.a = b.q + row * args.q.row;
     multiply_rows(first, static_cast<int>(rows));

@@ -175,7 +175,7 @@ void norm(const NormArgs& args, const NormOperands& operands, int64_t begin, int
     return;
   }
   // Beyond, the way through two vectors is a small part of a row.
-  constexpr int64_t kShort = 256;
+  constexpr int64_t kShort = 512;
   const bool is_short = args.per_element && args.runs == 1 && args.n > 0 && args.n <= kShort && kShort <= kSumBlock;
   for (int64_t task = begin; task < end; ++task) {
     int64_t row = task * args.row_block;

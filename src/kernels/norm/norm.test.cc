@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "device/cpu/every_isa.h"
@@ -96,6 +97,36 @@ TEST(NormPixels, NanStaysInItsGroup) {
       for (int64_t channel = 0; channel < 60; ++channel)
         EXPECT_EQ(std::isnan(c.y[i * 60 + channel]), channel / 10 == 2) << i << " " << channel;
   }
+}
+
+// Short rows go side by side; a row's bits are those that it has alone.
+TEST(NormRows, NeighboursChangeNoBit) {
+  constexpr int64_t kRows = 37;
+  for (const Isa isa : every_isa())
+    for (const int64_t n : {1, 15, 16, 100, 256, 257, 300, 511, 512, 513, 700})
+      for (const bool center : {true, false}) {
+        NormArgs args{.center = center, .epsilon = 1e-5f, .rows = kRows, .n = n};
+        args.in_batch = args.out_batch = n;
+        prepare_norm(args);
+        NormArgs alone = args;
+        alone.rows = 1;
+        prepare_norm(alone);
+        std::mt19937 random(static_cast<unsigned>(n));
+        std::normal_distribution<float> normal(3, 1);
+        std::vector<float> x(static_cast<size_t>(kRows * n)), scale(static_cast<size_t>(n)), y(x.size()),
+            want(x.size());
+        for (float& f : x) f = normal(random);
+        for (float& f : scale) f = normal(random);
+        x[static_cast<size_t>(5 * n)] = std::numeric_limits<float>::quiet_NaN();
+        const auto bits = [](const std::vector<float>& v) {
+          return std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float));
+        };
+        norm_kernels(isa).norm(args, {x.data(), scale.data(), nullptr, y.data(), nullptr, nullptr}, 0, args.tasks);
+        for (int64_t r = 0; r < kRows; ++r)
+          norm_kernels(isa).norm(alone, {&x[r * n], scale.data(), nullptr, &want[r * n], nullptr, nullptr}, 0, 1);
+        EXPECT_EQ(bits(y), bits(want)) << name_of(isa) << ' ' << n;
+        EXPECT_TRUE(std::isnan(y[5 * n + n - 1]) && !std::isnan(y[4 * n]) && !std::isnan(y[6 * n])) << n;
+      }
 }
 
 }  // namespace
