@@ -114,7 +114,7 @@ void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   c.n_block = c.n_group = panel_count(p.out_channels);
   c.tile_block = even_block(c.tiles, wanted_tasks(p, limits), limits.threads);
   c.tasks = ceil_div(c.tiles, c.tile_block);
-  const int64_t runs = has_pixels_apart(p) ? 1 : p.in_channels, unit = p.in_channels / runs;
+  const int64_t runs = has_adjacent_channels(p) ? 1 : p.in_channels, unit = p.in_channels / runs;
   const int64_t columns = (p.out[2] + kMostPlaneRows - 2) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
   c.segment_k = ceil_div(run_lead(p) + columns * unit, 16) * 16;
   const int64_t line = p.kernel[0] * c.segment_k * runs, span = (p.kernel[1] - 1) * p.dilation[1] + 1;

@@ -52,11 +52,11 @@ inline constexpr int64_t kMostPixelLanes = 16;  // of a vector, on any instructi
 inline constexpr int kMostPlaneRows = 28;       // pixels of a tile of such an input, on any instruction set
 // Whether the channels of each pixel are neighbours, so that a row is one run instead of one for each channel; and the
 // floats in front of a run's padding that have the picture's own begin at a whole vector.
-inline bool has_pixels_apart(const ConvProblem& p) {
+inline bool has_adjacent_channels(const ConvProblem& p) {
   return p.in_view.channel == 1 && p.in_view.pixel == p.in_channels;
 }
 inline int64_t run_lead(const ConvProblem& p) {
-  const int64_t padding = p.pad[2] * (has_pixels_apart(p) ? p.in_channels : 1);
+  const int64_t padding = p.pad[2] * (has_adjacent_channels(p) ? p.in_channels : 1);
   return (16 - padding % 16) % 16;
 }
 // Input rows under so many output lines.

@@ -28,7 +28,7 @@ PictureBand picture_band(const ConvArgs& args, int64_t pixels, int lanes, float*
   const ConvProblem& p = args.problem;
   const int64_t channels = p.in_channels, steps = p.kernel[0] * p.kernel[1] * p.kernel[2] * channels;
   const int64_t scales = has_pixels(p) ? channels * kMostPixelLanes : 0;
-  const bool side_by_side = has_pixels_apart(p);
+  const bool side_by_side = has_adjacent_channels(p);
   PictureBand b{.offsets = reinterpret_cast<int64_t*>(scratch),
                 .scale = scratch + (2 * steps + 15) / 16 * 16,
                 .runs = side_by_side ? 1 : channels,
