@@ -33,10 +33,11 @@ WeightMemory::~WeightMemory() {
 void* WeightMemory::take(size_t bytes) {
   if (bytes > static_cast<size_t>(PTRDIFF_MAX)) return nullptr;
   bytes = round_up(bytes, kCacheLine);
-  last_ = 0;
-  while (last_ < blocks_.size() && blocks_[last_].size - blocks_[last_].used < bytes) ++last_;
+  size_t total = bytes;
+  for (last_ = 0; last_ < blocks_.size() && blocks_[last_].size - blocks_[last_].used < bytes; ++last_)
+    total += blocks_[last_].used;
   if (last_ == blocks_.size()) {
-    size_t size = total_ + bytes <= kSmallBytes ? bytes : std::max(bytes, kBlock);
+    size_t size = total <= kSmallBytes ? bytes : std::max(bytes, kBlock);
     char* data = static_cast<char*>(take_memory(size));
     if (!data) data = static_cast<char*>(take_memory(size = bytes));
     if (!data) return nullptr;
@@ -45,17 +46,12 @@ void* WeightMemory::take(size_t bytes) {
       return nullptr;
     }
   }
-  total_ += bytes;
   Block& block = blocks_[last_];
   block.used += bytes;
   return block.data + block.used - bytes;
 }
 
-void WeightMemory::give_back(size_t bytes) {
-  bytes = round_up(bytes, kCacheLine);
-  total_ -= bytes;
-  blocks_[last_].used -= bytes;
-}
+void WeightMemory::give_back(size_t bytes) { blocks_[last_].used -= round_up(bytes, kCacheLine); }
 
 Status make_packed(const TensorView& source, const PackKey& stored, const PackRequest& request, void* to,
                    Threads* threads) {

@@ -27,7 +27,7 @@ class WeightMemory {
     size_t size, used;
   };
   Vector<Block> blocks_;
-  size_t last_ = 0, total_ = 0;
+  size_t last_ = 0;  // the block of what was taken last
 };
 
 // The form that `request` asks for, from what `source` holds in the form `stored` (kind 0: plain). `stored` is

@@ -3,6 +3,7 @@
 #include "base/isa.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/cost.h"
+#include "kernels/conv/picture_band.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
 #include "kernels/split.h"
@@ -117,15 +118,13 @@ void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   const int64_t runs = has_adjacent_channels(p) ? 1 : p.in_channels, unit = p.in_channels / runs;
   const int64_t columns = (p.out[2] + kMostPlaneRows - 2) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
   c.segment_k = ceil_div(run_lead(p) + columns * unit, 16) * 16;
-  const int64_t line = p.kernel[0] * c.segment_k * runs, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  const int64_t line = p.kernel[0] * c.segment_k * runs, span = band_height(p, 1);
   const int64_t room = limits.l1_bytes / 2 / kFloatBytes;
   const int64_t fitting = (room / line - span) / p.stride[1] + 1;
   c.band_rows = least(most(fitting, ceil_div(span, p.stride[1])), p.out[1]);
-  // A 64-bit offset for each step of k, vectors of scales and shifts for bytes, and the rows: no fewer floats than for
-  // a smaller picture, since a session of bounded shapes has room for the largest one.
+  // Of rows no fewer floats than for a smaller picture: a session of bounded shapes has room for the largest one.
   const int64_t whole = band_height(p, p.out[1]) * line, few = band_height(p, ceil_div(span, p.stride[1])) * line;
-  const int64_t scales = has_pixels(p) ? 2 * kMostPixelLanes * p.in_channels : 0;
-  c.scratch_floats = ceil_div(2 * c.segments, 16) * 16 + scales + ceil_div(least(whole, most(room, few)), 16) * 16;
+  c.scratch_floats = offset_floats(p) + 2 * scale_floats(p) + ceil_div(least(whole, most(room, few)), 16) * 16;
 }
 
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {

@@ -50,19 +50,6 @@ inline bool has_pixels(const ConvProblem& problem) { return kWithPixels && probl
 bool reads_pixels(const ConvProblem& problem);
 inline constexpr int64_t kMostPixelLanes = 16;  // of a vector, on any instruction set
 inline constexpr int kMostPlaneRows = 28;       // pixels of a tile of such an input, on any instruction set
-// Whether the channels of each pixel are neighbours, so that a row is one run instead of one for each channel; and the
-// floats in front of a run's padding that have the picture's own begin at a whole vector.
-inline bool has_adjacent_channels(const ConvProblem& p) {
-  return p.in_view.channel == 1 && p.in_view.pixel == p.in_channels;
-}
-inline int64_t run_lead(const ConvProblem& p) {
-  const int64_t padding = p.pad[2] * (has_adjacent_channels(p) ? p.in_channels : 1);
-  return (16 - padding % 16) % 16;
-}
-// Input rows under so many output lines.
-inline int64_t band_height(const ConvProblem& p, int64_t lines) {
-  return (lines - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] + 1;
-}
 
 inline constexpr int kMostGroupedTile = 7;  // outputs that kGrouped makes at a time, on any instruction set
 // How often kGrouped keeps an input pixel, with its channels in different orders, on any instruction set.

@@ -26,16 +26,14 @@ void fill_scales(const ConvArgs& args, int lanes, const PictureBand& b) {
 
 PictureBand picture_band(const ConvArgs& args, int64_t pixels, int lanes, float* scratch) {
   const ConvProblem& p = args.problem;
-  const int64_t channels = p.in_channels, steps = p.kernel[0] * p.kernel[1] * p.kernel[2] * channels;
-  const int64_t scales = has_pixels(p) ? channels * kMostPixelLanes : 0;
   const bool side_by_side = has_adjacent_channels(p);
   PictureBand b{.offsets = reinterpret_cast<int64_t*>(scratch),
-                .scale = scratch + (2 * steps + 15) / 16 * 16,
-                .runs = side_by_side ? 1 : channels,
-                .unit = side_by_side ? channels : 1,
+                .scale = scratch + offset_floats(p),
+                .runs = side_by_side ? 1 : p.in_channels,
+                .unit = side_by_side ? p.in_channels : 1,
                 .run = args.choice.segment_k};
-  b.shift = b.scale + scales;
-  b.rows = b.shift + scales + run_lead(p);
+  b.shift = b.scale + scale_floats(p);
+  b.rows = b.shift + scale_floats(p) + run_lead(p);
   b.row = b.run * b.runs;
   b.depth = band_height(p, args.choice.band_rows) * b.row;
   b.columns = (pixels - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;

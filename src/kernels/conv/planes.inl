@@ -96,7 +96,7 @@ MICA_INLINE PlaneTileFn plane_tile_fn(int64_t step) {
 
 // The pixels from `o` on of one tile, and `width` after `width` of the channels from `column` to `end`.
 __attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, PlaneTileFn fn, int64_t width,
-                                            const Pixel& o, int64_t line, int64_t column, int64_t end) {
+                                            const Pixel& o, int64_t column, int64_t end) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   float* out = args.y + at(p.out_view, o);
@@ -112,7 +112,9 @@ __attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, 
                                                      p.residual_view.pixel, e.residual_last, t.count, t.columns, e.a,
                                                      e.b});
     }
-    if (e.finish) e.finish(e.finish_context, t.out, t.out_pixel, line * p.out[2] + o.x, column, t.count, t.columns);
+    if (!e.finish) continue;
+    const int64_t line = (o.image * p.out[0] + o.z) * p.out[1] + o.y;
+    e.finish(e.finish_context, t.out, t.out_pixel, line * p.out[2] + o.x, column, t.count, t.columns);
   }
 }
 
@@ -163,13 +165,13 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
               .out_pixel = p.out_view.pixel,
               .finish = LaneFinish(args.epilogue)};
   const bool again = may_store_twice(args);
-  const int64_t line = (o.image * p.out[0] + o.z) * p.out[1] + o.y, rows = kPlaneRows / panels;
+  const int64_t rows = kPlaneRows / panels;
   const PlaneTileFn fn = plane_tile_fn(panels, t.step);
   while (o.x < p.out[2]) {
     if (again && p.out[2] - o.x < rows && p.out[2] >= rows) o.x = p.out[2] - rows;
     t.count = static_cast<int>(p.out[2] - o.x < rows ? p.out[2] - o.x : rows);
     t.base = in + o.x * t.step;
-    plane_pixels(args, t, fn, panels * kPanel, o, line, column, end);
+    plane_pixels(args, t, fn, panels * kPanel, o, column, end);
     o.x += t.count;
   }
 }

@@ -174,9 +174,8 @@ void norm(const NormArgs& args, const NormOperands& operands, int64_t begin, int
     }
     return;
   }
-  // Beyond, the way through two vectors is a small part of a row.
-  constexpr int64_t kShort = 512;
-  const bool is_short = args.per_element && args.runs == 1 && args.n > 0 && args.n <= kShort && kShort <= kSumBlock;
+  // Longer rows are sums of blocks, beside which the way through two vectors is little.
+  const bool is_short = args.per_element && args.runs == 1 && args.n > 0 && args.n <= kSumBlock;
   for (int64_t task = begin; task < end; ++task) {
     int64_t row = task * args.row_block;
     const int64_t last = least(args.rows, row + args.row_block);
