@@ -45,12 +45,6 @@ MICA_INLINE F32 div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
 MICA_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
 MICA_INLINE F32 fms(F32 a, F32 b, F32 c) { return _mm512_fmsub_ps(a, b, c); }
 MICA_INLINE F32 fnma(F32 a, F32 b, F32 c) { return _mm512_fnmadd_ps(a, b, c); }
-using LowF32 = __m256;
-MICA_INLINE LowF32 load_low(const float* p) { return _mm256_loadu_ps(p); }
-MICA_INLINE LowF32 set1_low(float x) { return _mm256_set1_ps(x); }
-MICA_INLINE LowF32 fma_low(LowF32 a, LowF32 b, LowF32 c) { return _mm256_fmadd_ps(a, b, c); }
-MICA_INLINE LowF32 low(F32 a) { return _mm512_castps512_ps256(a); }
-MICA_INLINE F32 whole(LowF32 a) { return _mm512_zextps256_ps512(a); }
 
 MICA_INLINE F32 sqrt(F32 a) { return _mm512_sqrt_ps(a); }
 MICA_INLINE F32 abs(F32 a) { return _mm512_abs_ps(a); }

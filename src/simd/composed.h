@@ -3,13 +3,6 @@
 
 namespace mica::MICA_ISA {
 
-using LowF32 = F32;
-MICA_INLINE LowF32 load_low(const float* p) { return load(p); }
-MICA_INLINE LowF32 set1_low(float x) { return set1(x); }
-MICA_INLINE LowF32 fma_low(LowF32 a, LowF32 b, LowF32 c) { return fma(a, b, c); }
-MICA_INLINE LowF32 low(F32 a) { return a; }
-MICA_INLINE F32 whole(LowF32 a) { return a; }
-
 // 2^n is applied in two halves, so that neither leaves the range of normal numbers.
 MICA_INLINE F32 scale_by_power(F32 a, F32 n) {
   const I32 whole = to_i32(n), half = shift_right_sign<1>(whole);

@@ -52,9 +52,6 @@
 //   load_i8 load_u8 load_i16 load_u16          widened to I32; with _partial(p, n)
 //   store_i8 store_u8                          saturated to the type's range; with _partial(p, v, n)
 //   store_u16(p, v)                            low 16 bits of each lane
-//   LowF32 load_low(p) set1_low(x)             a vector of which the lower half of the lanes is all that counts; avx512
-//                                              has a narrower type for it, others have F32
-//   fma_low(a, b, c) low(F32) whole(LowF32)    the lanes that do not count are unspecified
 //   prefetch(p) prefetch_far(p)                a hint that the line at p will be read, soon or later
 #pragma once
 #include <stddef.h>

@@ -25,8 +25,6 @@ constexpr SimdProbe kProbes[] = {
     PROBE("fma", fma(a, b, c)),
     PROBE("fms", fms(a, b, c)),
     PROBE("fnma", fnma(a, b, c)),
-    // The upper lanes as fma makes them.
-    PROBE("fma_low", select(first_lanes(kLanes / 2), whole(fma_low(load_low(pa), load_low(pb), low(c))), fma(a, b, c))),
     PROBE("sqrt", sqrt(a)),
     PROBE("scale_by_power", scale_by_power(a, round_even(b))),
     PROBE("scale_by_rounded", scale_by_rounded(a, add(b, set1(kRounder)))),

@@ -86,22 +86,34 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
   }
 }
 
+// Two vectors' lower halves as one.
+MICA_INLINE F32 lower_halves(F32 a, F32 b) { return select(first_lanes(kLanes / 2), a, exchange<kLanes / 2>(b)); }
+
+// The last vectors of neighbouring rows, of which the lower halves count, as one vector for each two rows, and back.
+template <int R, int V>
+MICA_INLINE void pair_rows(const F32 (&sum)[R][V], F32 (&pair)[R / 2]) {
+  MICA_UNROLL for (int i = 0; i + 1 < R; i += 2) pair[i / 2] = lower_halves(sum[i][V - 1], sum[i + 1][V - 1]);
+}
+template <int R, int V>
+MICA_INLINE void part_rows(const F32 (&pair)[R / 2], F32 (&sum)[R][V]) {
+  MICA_UNROLL for (int i = 0; i < R; ++i) sum[i][V - 1] = i % 2 ? exchange<kLanes / 2>(pair[i / 2]) : pair[i / 2];
+}
+
 // `count` tiles side by side; `at` goes on to what lies beside them. Main tiles of more than a few rows also fetch what
 // `at` tells. kHalf: no more than the lower half of the last panel lies before the last column. The upper half's
-// vectors are left out; where a panel is one vector, processors whose units are half as wide make its lower half in
-// half of the time.
+// vectors are left out; where a panel is one vector, two rows' lower halves share one.
 template <int R, int P, bool kHalf = false>
 __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool finish, int64_t count) {
-  constexpr bool kLow = kHalf && kPanelVectors == 1;
-  constexpr int V = P * kPanelVectors - (kHalf ? kPanelVectors / 2 : 0), kWhole = kLow ? V - 1 : V;
+  constexpr bool kPaired = kHalf && kPanelVectors == 1;
+  static_assert(!kPaired || R % 2 == 0);
+  constexpr int V = P * kPanelVectors - (kHalf ? kPanelVectors / 2 : 0), kWhole = kPaired ? V - 1 : V;
   constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   const float* const last_line = at.end - P * panel_stride;
   for (; count > 0; --count) {
-    F32 sum[R][V];
+    F32 sum[R][V], pair[R / 2 + !kPaired];
     begin_sums<kPart>(sum, block, at);
-    LowF32 half[R];
-    MICA_UNROLL for (int i = 0; i < R; ++i) half[i] = low(sum[i][V - 1]);
+    if constexpr (kPaired) pair_rows(sum, pair);
     const float* b = at.b;
     TileFetch fetch = {at.fetch, at.fetch_period};
     // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
@@ -111,9 +123,9 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
         F32 row[V];
-        MICA_UNROLL for (int j = 0; j < kWhole; ++j) row[j] =
+        MICA_UNROLL for (int j = 0; j < V; ++j) row[j] =
             load(b + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
-        const LowF32 half_row = kLow ? load_low(b + (P - 1) * panel_stride) : LowF32{};
+        if (kPaired) row[V - 1] = lower_halves(row[V - 1], row[V - 1]);
         if constexpr (kFetch) fetch.step(at);
         // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
         if constexpr (R <= 3) {
@@ -128,11 +140,12 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
           MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
-          if constexpr (kLow) half[i] = fma_low(kWhole ? low(value) : set1_low(a.row(i)[0]), half_row, half[i]);
+          if (kPaired && i % 2)
+            pair[i / 2] = fma(select(first_lanes(kLanes / 2), set1(a.row(i - 1)[0]), value), row[V - 1], pair[i / 2]);
         }
       }
     }
-    if constexpr (kLow) MICA_UNROLL for (int i = 0; i < R; ++i) sum[i][V - 1] = whole(half[i]);
+    if constexpr (kPaired) part_rows(pair, sum);
     const bool part = kPart && at.columns < P * kPanel;
     if (finish) finish_sums<R, V>(sum, block, at, at.residual && !part);
     if (part)
@@ -240,12 +253,11 @@ struct FetchCursor {
 // So many tiles have their activation in a pass behind them, from the first-level cache.
 constexpr int64_t kActivatedTiles = 4;
 
-// The whole tiles of a block that are plain; returns the first panel behind them.
-MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, TilePlace& place, FetchCursor& fetches) {
+// The whole tiles of a block before panel `end` that are plain; returns the first panel behind them.
+MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, int64_t end, TilePlace& place, FetchCursor& fetches) {
   int64_t panel = block.panel_begin;
   const PlainTilesFn fn = plain_tiles_fn(block);
   if (!fn) return panel;
-  const int64_t end = block.n / kPanel < block.panel_end ? block.n / kPanel : block.panel_end;
   const GemmEpilogue& e = *block.epilogue;
   const bool activates = !in_registers(e.activation, kMaxRows);
   while (panel + kMainPanels <= end) {
@@ -284,9 +296,13 @@ void run_row_block(const RowBlock& block) {
   const bool part = (may_reach_beyond(block.rows) && block.first_k && adds_last) || full >= block.panel_end;
   const bool ends_at_half = has_half(block.rows) && kPanelVectors > 1 && block.n - full * kPanel == kPanel / 2;
   const int64_t whole = !simple ? 0 : part || ends_at_half ? block.panel_end : full;
-  for (int64_t p = run_plain_tiles(block, place, fetches); p < block.panel_end;) {
+  // A half shares its tile with a whole panel: of an odd number, the one before these stands alone.
+  const int64_t beyond = block.panel_end * kPanel - block.n, alone = block.panel_end - kMainPanels - 1;
+  const bool parts = fns.half_main && beyond >= kPanel / 2 && (block.panel_end - block.panel_begin) % kMainPanels != 0;
+  const int64_t plain_end = parts ? alone : full < block.panel_end ? full : block.panel_end;
+  for (int64_t p = run_plain_tiles(block, plain_end, place, fetches); p < block.panel_end;) {
     const int64_t left = block.panel_end - p, column = p * kPanel;
-    const int panels = left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
+    const int panels = parts && p == alone ? 1 : left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
     const bool in_place = p + panels <= whole;
     const bool half = fns.half_main && (column + panels * kPanel) - block.n >= kPanel / 2;
     int64_t tiles = kManyTiles && in_place && !finishes && !half ? ((full < whole ? full : whole) - p) / panels : 1;
