@@ -85,6 +85,12 @@ TensorView SegmentBinder::ordered_view(uint32_t v) const {
   return view;
 }
 
+TensorView SegmentBinder::window_view(uint32_t v) const {
+  TensorView view = ordered_view(v);
+  if (context_.spread && !has_bounds()) spread_rows(view, function_.values[v].channels_last);
+  return view;
+}
+
 // A copy that lives as long as the segment: the memory that the contents were read from may not.
 Result<const TensorView*> SegmentBinder::own_contents(const TensorView& contents) {
   const int64_t bytes = dense_bytes(contents.dtype, contents.shape());

@@ -46,7 +46,7 @@ Status RowBinder::gather_stage(uint32_t i) {
       for (uint32_t m = 0; m <= chain_.last - chain_.first; ++m)
         if (this->stage(m).outputs[0] == v) slot.maker = static_cast<int32_t>(m);
       slot.bound.present = true;
-      slot.bound.view = binder_.ordered_view(v);
+      slot.bound.view = binder_.window_view(v);
     } else if (v != kNoIndex) {
       slot.operand = static_cast<uint32_t>(places_.size());
       MICA_TRY_STATUS(places_.push_back(scope.places[k]));

@@ -87,6 +87,8 @@ class SegmentBinder {
   Status bind_stage(uint32_t s);
   // A view of value v in the order that the plan chose for it.
   TensorView ordered_view(uint32_t v) const;
+  // How value v stands in a window of rows.
+  TensorView window_view(uint32_t v) const;
   Status gather_operands(const Stage& stage, StageScope& scope);
   void describe_stage(const Stage& stage, StageScope& scope) const;
   Status describe_unplaced(const Stage& stage, StageScope& scope) const;

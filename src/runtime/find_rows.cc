@@ -61,10 +61,9 @@ Status RowFinder::ask_hook(const Stage& stage, uint32_t s, RowStage& out) {
   out.images = result.dim(0);
   out.out_rows = result.dim(2);
   out.in_rows = in.rank == result.rank ? in.dim(2) : 1;
-  out.row_bytes = dense_bytes(result.dtype, result.shape()) / out.images / out.out_rows;
+  out.row_bytes = binder_.window_view(stage.outputs[0]).stride(2);
   if (!out.window.elementwise && (in.rank != result.rank || in.dim(0) != out.images)) return {};
-  const int64_t elements = out.row_bytes / element_bytes(result.dtype);
-  out.row_work = static_cast<double>(elements);
+  out.row_work = static_cast<double>(result.count()) / static_cast<double>(out.images * out.out_rows);
   if (!out.window.elementwise && scope.inputs.size() > 1 && scope.input(1).view.rank == result.rank)
     out.row_work *= static_cast<double>(scope.input(1).view.count()) /
                     static_cast<double>(std::max<int64_t>(1, scope.input(1).view.dim(0)));

@@ -390,11 +390,11 @@ void set_order(TensorView& view, bool channels_last) {
 }
 
 void spread_rows(TensorView& view, bool channels_last) {
-  constexpr int64_t kHalfWayBytes = 2048, kFewRows = 8, kLine = static_cast<int64_t>(kCacheLine);
+  constexpr int64_t kSharedBytes = 512, kFewRows = 8, kLine = static_cast<int64_t>(kCacheLine);
   if (view.rank < 2 || view.empty() || is_sub_byte(view.dtype)) return;
   const int inner = channels_last && view.rank >= 3 ? 1 : view.rank - 1;
   const int64_t row = view.dim(inner) * element_bytes(view.dtype);
-  if (row % kHalfWayBytes != 0 || view.count() / view.dim(inner) <= kFewRows) return;
+  if (row % kSharedBytes != 0 || view.count() / view.dim(inner) <= kFewRows) return;
   for (int i = 0; i < view.rank; ++i)
     if (i != inner) view.strides[static_cast<size_t>(i)] = view.stride(i) / row * (row + kLine);
 }

@@ -57,10 +57,10 @@ bool part_of(const Stage& stage, std::span<const TensorView> sizes, const Tensor
              uint32_t i);
 // Strides of a tensor in the physical order: source, or channels last (rank >= 3: axis 1 innermost).
 void set_order(TensorView& view, bool channels_last);
-// Rows whose distance is a multiple of 2 KiB share the sets of a first-level cache, whose ways have 4 KiB, with all or
-// with every other of them: those that a kernel reads side by side (fourteen of a product, twenty-seven of a depthwise
-// convolution) throw each other out. They stand a line of memory further apart. For a view with strides by set_order,
-// of the same order.
+// Rows whose distance is a multiple of 512 bytes share the sets of a first-level cache, whose ways have 4 KiB, with
+// every eighth of them or more: those that a kernel reads side by side (fourteen of a product, two lines of each pixel
+// of four rows of a depthwise convolution) throw each other out. They stand a line of memory further apart. For a view
+// with strides by set_order, of the same order.
 void spread_rows(TensorView& view, bool channels_last);
 // Bytes from the first to behind the last element of a view without negative strides.
 int64_t extent_bytes(const TensorView& view);

@@ -93,8 +93,7 @@ class Chooser {
     const double images = static_cast<double>(result.images);
     chain.gain_ns = images * (saved - calls - bands * (weights / kNear + slides / 3) - seams);
     // Higher bands save calls and copies; where they fill the cache, rows come from beyond it.
-    const int64_t room = chain.band_rows == 1 ? limits_.l2_bytes * 3 / 4 : limits_.l2_bytes / 2;
-    return live <= room || limits_.mode == RowChainMode::kAlways;
+    return live <= limits_.l2_bytes * 7 / 8 || limits_.mode == RowChainMode::kAlways;
   }
 
   std::span<const RowStage> stages_;

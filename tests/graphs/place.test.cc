@@ -211,7 +211,8 @@ TEST(Place, RowsAreSpreadWhereTheyCollide) {
   EXPECT_EQ(strides({12, 2048}, false, DType::kF16), (Strides{4160, 2}));
   EXPECT_EQ(strides({12, 512}, false), (Strides{2112, 4}));
   EXPECT_EQ(strides({12, 1023}, false), (Strides{4092, 4}));
-  EXPECT_EQ(strides({12, 256}, false), (Strides{1024, 4}));       // only every fourth row collides
+  EXPECT_EQ(strides({12, 128}, false), (Strides{576, 4}));
+  EXPECT_EQ(strides({12, 64}, false), (Strides{256, 4}));         // only every sixteenth row collides
   EXPECT_EQ(strides({8, 1024}, false), (Strides{4096, 4}));       // so few do not throw each other out
   EXPECT_EQ(strides({1024, 12, 1}, false), (Strides{48, 4, 4}));  // short rows
   EXPECT_EQ(strides({4096}, false), (Strides{4}));

@@ -143,9 +143,11 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
   // to the next; fewer than two lines of a pixel would not be worth the way through memory.
   const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * kFloatBytes;
-  const int64_t pass = limits.l1_bytes / 2 / column_bytes;
-  c.channel_pass = pass >= 2 ? least(pass * kPanel, c.channel_block) : c.channel_block;
-  c.scratch_floats = ceil_div((p.kernel[0] * p.kernel[1] + 1) * 4, 16) * 16;  // two pointers for each row of input
+  const int64_t together = p.kernel[2] == 3 ? 2 : 1;
+  const int64_t pass = limits.l1_bytes / 2 / column_bytes / together * together;
+  c.channel_pass = pass > 0 ? least(pass * kPanel, c.channel_block) : c.channel_block;
+  // Two pointers for each row of input, of two rows of output.
+  c.scratch_floats = ceil_div((p.kernel[0] * p.kernel[1] + p.stride[1]) * 4, 16) * 16;
 }
 
 void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {

@@ -95,7 +95,8 @@ int64_t group_size(const ConvProblem& p) {
 }  // namespace
 
 int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
-  if (algorithm == ConvAlgorithm::kDepthwise) return taps_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
+  if (algorithm == ConvAlgorithm::kDepthwise)
+    return panels_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
   if (algorithm == ConvAlgorithm::kGrouped) return grouped_size(grouped_shape(p));
   if (algorithm == ConvAlgorithm::kSpread) return panels_size(spread_depth(p), p.kernel[2] * p.out_channels);
   if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) return strassen_weights_size(pointwise_product(p));
@@ -105,7 +106,7 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
 
 void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weights, float* packed,
                WinogradWeightsFn transform) {
-  if (algorithm == ConvAlgorithm::kDepthwise) return pack_taps(taps_source(p, weights), packed);
+  if (algorithm == ConvAlgorithm::kDepthwise) return pack_panels(taps_source(p, weights), packed);
   if (algorithm == ConvAlgorithm::kGrouped) return pack_grouped(grouped_shape(p), weights, packed);
   if (algorithm == ConvAlgorithm::kSpread) return pack_spread(p, weights, packed);
   if (is_winograd(algorithm)) {
@@ -119,7 +120,7 @@ void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weigh
 }
 
 void unpack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* packed, float* weights) {
-  if (algorithm == ConvAlgorithm::kDepthwise) return unpack_taps(packed, taps_source(p, weights));
+  if (algorithm == ConvAlgorithm::kDepthwise) return unpack_panels(packed, taps_source(p, weights));
   if (algorithm == ConvAlgorithm::kGrouped) return unpack_grouped(grouped_shape(p), packed, weights);
   for (int64_t g = 0; g < p.groups; ++g) unpack_panels(packed + g * group_size(p), group_source(p, weights, g));
 }

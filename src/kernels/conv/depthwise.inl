@@ -5,10 +5,10 @@
 
 namespace mica::MICA_ISA {
 
-// An input row under one of the kernel's rows: rows outside the input are left out.
+// An input row under one of the kernel's rows: rows outside the input are left out, unless the kernel has three.
 struct DepthwiseTap {
-  const float* in;  // at input pixel 0, channel 0
-  const float* w;   // the row's first tap, channel 0
+  const float* in;  // at input pixel 0, channel 0; null: a row outside
+  const float* w;   // the row's first tap, in the first panel
 };
 
 // One output row of kLanes (or `lanes`) channels from `channel` on, or two rows. Two rows share the taps of both: their
@@ -16,7 +16,7 @@ struct DepthwiseTap {
 struct DepthwiseRow {
   const DepthwiseTap* taps;
   int64_t tap_count;
-  int64_t tap_stride;  // floats from tap to tap of a kernel row
+  int64_t panel_stride;  // floats from a panel's weights to the next one's; taps are kPanel apart
   int64_t channel;
   const float* bias;  // or null
   float* out;
@@ -25,6 +25,11 @@ struct DepthwiseRow {
   bool first_alone, last_alone;  // of two rows: the first tap is the first row's only, the last the second row's
   int lanes;
   LaneFinish finish;
+
+  // Where the weights of channel + `more` stand in a row's.
+  MICA_INLINE int64_t weights_at(int64_t more = 0) const {
+    return (channel + more) / kPanel * panel_stride + (channel + more) % kPanel;
+  }
 };
 
 template <bool kFull>
@@ -49,10 +54,10 @@ MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int
   const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
   MICA_UNROLL for (int row = 0; row < kRows; ++row) MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[row][i] = bias;
   const int64_t x = o * kStride - p.pad[2], pixel = p.in_view.pixel, width = p.in[2];
-  const int64_t above = kWidth * d.tap_stride;  // from a kernel row's weights to those before
+  constexpr int64_t kAbove = kWidth * kPanel;  // from a kernel row's weights to those before
   const auto add_tap = [&](int64_t r, bool first, bool second) __attribute__((always_inline)) {
     const float* in = d.taps[r].in + d.channel + x * pixel;
-    const float* w = d.taps[r].w + d.channel;
+    const float* w = d.taps[r].w + d.weights_at();
     constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
     F32 value[kColumns];
     MICA_UNROLL for (int j = 0; j < kColumns; ++j) {
@@ -61,7 +66,7 @@ MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int
     }
     MICA_UNROLL for (int t = 0; t < kWidth; ++t) MICA_UNROLL for (int row = 0; row < kRows; ++row) {
       if (row == 0 ? !first : !second) continue;
-      const F32 weight = load(w + t * d.tap_stride - row * above);
+      const F32 weight = load(w + t * kPanel - row * kAbove);
       MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[row][i] = fma(value[i * kStride + t], weight, sum[row][i]);
     }
   };
@@ -75,67 +80,94 @@ MICA_INLINE void depthwise_tile(const ConvProblem& p, const DepthwiseRow& d, int
       store_lanes<kFull>(out + row * d.out_row + i * d.out_pixel, finish(sum[row][i]), d.lanes);
 }
 
+// The input rows of one or more output rows under a kernel of three, walked column by column. Of more than one output
+// row, only the first and the last input row may lie outside: these read zeros, whose pointers stand still.
+template <int kRows, bool kFull>
+struct DepthwiseColumns {
+  MICA_INLINE DepthwiseColumns(const ConvProblem& p, const DepthwiseRow& d, const float* zeros)
+      : x(-p.pad[2]), width(p.in[2]), lanes(d.lanes) {
+    const int64_t pixel = p.in_view.pixel;
+    const auto step_of = [&](int i) { return d.taps[i].in ? pixel : 0; };
+    first = step_of(0);
+    middle = step_of(1);
+    last = step_of(kRows - 1);
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) at[i] = d.taps[i].in ? d.taps[i].in + d.channel + x * pixel : zeros;
+  }
+
+  // Vector k of the column `ahead` columns further on.
+  MICA_INLINE void read(int ahead, int k, F32 (&v)[kRows]) const {
+    const bool reads = inside(x + ahead, width);
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) v[i] =
+        reads ? load_lanes<kFull>(at[i] + ahead * step(i) + k * kLanes, lanes) : zero();
+  }
+  MICA_INLINE void advance(int columns) {
+    x += columns;
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) at[i] += columns * step(i);
+  }
+
+ private:
+  MICA_INLINE int64_t step(int i) const { return i == 0 ? first : i == kRows - 1 ? last : middle; }
+
+  const float* at[kRows];
+  int64_t first, middle, last;  // from column to column
+  int64_t x, width;
+  int lanes;
+};
+
 // Three rows 3 wide, with the nine weights of kVectors vectors of channels in registers. Stride 1: each new input
 // column of three pixels is read once and goes into the three outputs that it touches. Stride 2: neighbours share one
 // column. Every sum runs over the columns from left to right. kRows: output rows, which read their input rows once.
 template <int kStride, bool kFull, int kVectors, int kRows = 1>
 MICA_INLINE void depthwise_3x3_rows(const ConvProblem& p, const DepthwiseRow& d) {
-  static_assert(kRows == 1 || kStride == 1);
+  constexpr int kIn = (kRows - 1) * kStride + 3;
   F32 w[kVectors][9];
   MICA_UNROLL for (int k = 0; k < kVectors; ++k) MICA_UNROLL for (int t = 0; t < 9; ++t) w[k][t] =
-      load(d.taps[t / 3].w + d.channel + k * kLanes + t % 3 * d.tap_stride);
+      load(d.taps[t / 3].w + d.weights_at(k * kLanes) + t % 3 * kPanel);
   alignas(64) float zeros[kVectors * kLanes] = {};
-  const float* bias_at = d.bias ? d.bias : zeros;
+  const float* const bias_at = d.bias ? d.bias : zeros;
   const auto bias = [&](int k) __attribute__((always_inline)) {
     return load_lanes<kFull>(bias_at + k * kLanes, d.lanes);
   };
-  const LaneFinish finish = d.finish;  // a copy: what is stored might alias it
-  const float* in[kRows + 2];
-  MICA_UNROLL for (int i = 0; i < kRows + 2; ++i) in[i] = d.taps[i].in + d.channel;
-  const int64_t pixel = p.in_view.pixel;
-  using Column = F32[kRows + 2];
-  const auto column = [&](int64_t x, int k, Column& v) __attribute__((always_inline)) {
-    const bool reads = inside(x, p.in[2]);
-    MICA_UNROLL for (int i = 0; i < kRows + 2; ++i) v[i] =
-        reads ? load_lanes<kFull>(in[i] + x * pixel + k * kLanes, d.lanes) : zero();
-  };
+  // Copies: what is stored might alias them.
+  const LaneFinish finish = d.finish;
+  float* out = d.out;
+  const int64_t out_pixel = d.out_pixel, out_row = d.out_row;
+  using Column = F32[kIn];
   const auto tap = [&](F32 sum, const Column& v, int row, int k, int t) __attribute__((always_inline)) {
-    return fma(v[row + 2], w[k][6 + t], fma(v[row + 1], w[k][3 + t], fma(v[row], w[k][t], sum)));
+    const int i = row * kStride;
+    return fma(v[i + 2], w[k][6 + t], fma(v[i + 1], w[k][3 + t], fma(v[i], w[k][t], sum)));
   };
-  const auto put = [&](int64_t x, int row, int k, F32 sum) __attribute__((always_inline)) {
-    store_lanes<kFull>(d.out + row * d.out_row + x * d.out_pixel + k * kLanes, finish(sum), d.lanes);
+  const auto put = [&](int row, int k, F32 sum) __attribute__((always_inline)) {
+    store_lanes<kFull>(out + row * out_row + k * kLanes, finish(sum), d.lanes);
   };
-  const int64_t width = p.out[2];
-  int64_t x = -p.pad[2];
+  DepthwiseColumns<kIn, kFull> columns(p, d, zeros);
   Column v;
   F32 a[kVectors][kRows], b[kVectors][kRows];
   MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
-    column(x, k, v);
+    columns.read(0, k, v);
     MICA_UNROLL for (int i = 0; i < kRows; ++i) a[k][i] = tap(bias(k), v, i, k, 0);
     if (kStride == 2) continue;
-    column(x + 1, k, v);
+    columns.read(1, k, v);
     MICA_UNROLL for (int i = 0; i < kRows; ++i) {
       a[k][i] = tap(a[k][i], v, i, k, 1);
       b[k][i] = tap(bias(k), v, i, k, 0);
     }
   }
-  for (int64_t o = 0; o < width; ++o) {
+  columns.advance(kStride == 1 ? 2 : 1);
+  for (int64_t left = p.out[2]; left > 0; --left, out += out_pixel) {
     MICA_UNROLL for (int k = 0; k < kVectors; ++k) {
-      if (kStride == 1) {
-        column(x + o + 2, k, v);
-        MICA_UNROLL for (int i = 0; i < kRows; ++i) {
-          put(o, i, k, tap(a[k][i], v, i, k, 2));
-          a[k][i] = tap(b[k][i], v, i, k, 1);
-          b[k][i] = tap(bias(k), v, i, k, 0);
-        }
-      } else {
-        column(x + 2 * o + 1, k, v);
-        a[k][0] = tap(a[k][0], v, 0, k, 1);
-        column(x + 2 * o + 2, k, v);
-        put(o, 0, k, tap(a[k][0], v, 0, k, 2));
-        a[k][0] = tap(bias(k), v, 0, k, 0);
+      columns.read(0, k, v);
+      if (kStride == 2) {
+        MICA_UNROLL for (int i = 0; i < kRows; ++i) a[k][i] = tap(a[k][i], v, i, k, 1);
+        columns.read(1, k, v);
+      }
+      MICA_UNROLL for (int i = 0; i < kRows; ++i) {
+        put(i, k, tap(a[k][i], v, i, k, 2));
+        if (kStride == 1) a[k][i] = tap(b[k][i], v, i, k, 1);
+        (kStride == 1 ? b : a)[k][i] = tap(bias(k), v, i, k, 0);
       }
     }
+    columns.advance(kStride);
   }
 }
 
@@ -147,9 +179,10 @@ MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, i
   MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
   const int64_t pixel = p.in_view.pixel, step = pixel * p.stride[2], tap_step = pixel * p.dilation[2];
   for (int64_t r = 0; r < d.tap_count; ++r) {
+    if (!d.taps[r].in) continue;
     const float* in = d.taps[r].in + d.channel + (o * p.stride[2] - p.pad[2]) * pixel + first * tap_step;
-    const float* w = d.taps[r].w + d.channel + first * d.tap_stride;
-    for (int64_t t = first; t < last; ++t, in += tap_step, w += d.tap_stride) {
+    const float* w = d.taps[r].w + d.weights_at() + first * kPanel;
+    for (int64_t t = first; t < last; ++t, in += tap_step, w += kPanel) {
       const F32 weight = load(w);
       MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] =
           fma(load_lanes<kFull>(in + i * step, d.lanes), weight, sum[i]);
@@ -196,8 +229,8 @@ MICA_INLINE bool tiles_fit(const ConvProblem& p) {
   return width >= kNarrowTile && p.pad[2] <= half && behind <= half;
 }
 
-// Seven outputs at a time: the widths of common networks are its multiples; four of 3x3, where only the picture's first
-// and last rows come here. The last tile makes again what it shares with the one before.
+// Seven outputs at a time: the widths of common networks are its multiples; four under a kernel three wide that has not
+// three rows, which is rare. The last tile makes again what it shares with the one before.
 template <int kWidth, int kStride, bool kFull, int kRows>
 MICA_INLINE void depthwise_tiles(const ConvProblem& p, const DepthwiseRow& d) {
   constexpr int kNarrow = kNarrowTile, kWide = kWidth == 3 ? kNarrow : 7;
@@ -209,9 +242,12 @@ MICA_INLINE void depthwise_tiles(const ConvProblem& p, const DepthwiseRow& d) {
     depthwise_tile<kWidth, kStride, kNarrow, kFull, kRows>(p, d, o <= width - kNarrow ? o : width - kNarrow);
 }
 
+// Whether depthwise_3x3_rows makes a row.
+MICA_INLINE bool has_three_rows(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] == 3; }
+
 template <int kWidth, int kStride, bool kFull>
 void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
-  if (kWidth == 3 && d.tap_count == 3) return depthwise_3x3_rows<kStride, kFull, 1>(p, d);
+  if (kWidth == 3 && has_three_rows(p)) return depthwise_3x3_rows<kStride, kFull, 1>(p, d);
   if (!tiles_fit(p)) return depthwise_row<kFull>(p, d);
   depthwise_tiles<kWidth, kStride, kFull, 1>(p, d);
 }
@@ -219,10 +255,10 @@ void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
 // Two output rows, whose input rows are read once; of 3x3, with as many vectors of channels as registers allow. Where
 // they are 16, some weights are operands in memory: twice as many sums in flight are worth more.
 inline constexpr int kTwoRowVectors = kRegisters >= 32 ? 2 : 1;
-template <int kWidth>
+template <int kWidth, int kStride = 1>
 void depthwise_two_rows(const ConvProblem& p, const DepthwiseRow& d) {
   if constexpr (kWidth == 3)
-    depthwise_3x3_rows<1, true, kTwoRowVectors, 2>(p, d);
+    depthwise_3x3_rows<kStride, true, kTwoRowVectors, 2>(p, d);
   else
     depthwise_tiles<kWidth, 1, true, 2>(p, d);
 }
@@ -284,9 +320,13 @@ MICA_INLINE void run_depthwise_phase(DepthwiseRowFn fn, const ConvProblem& p, co
   DepthwiseRow d = row;
   d.out += phase * row.out_pixel;
   d.out_pixel *= dilation;
-  for (int64_t i = 0; i < d.tap_count; ++i) taps[i].in += from * p.in_view.pixel;
+  const auto move = [&](int64_t floats) __attribute__((always_inline)) {
+    for (int64_t i = 0; i < d.tap_count; ++i)
+      if (taps[i].in) taps[i].in += floats;
+  };
+  move(from * p.in_view.pixel);
   fn(q, d);
-  for (int64_t i = 0; i < d.tap_count; ++i) taps[i].in -= from * p.in_view.pixel;
+  move(-from * p.in_view.pixel);
 }
 
 // Two vectors of channels at a time, of 3x3 in the middle of the picture: neighbouring lines that are read together
@@ -297,7 +337,7 @@ void depthwise_row_pair(const ConvProblem& p, const DepthwiseRow& d) {
   depthwise_3x3_rows<kStride, true, 2>(p, d);
 }
 MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
-  if (kRegisters < 32 || p.kernel[2] != 3 || p.dilation[2] != depthwise_phases(p)) return nullptr;
+  if (kRegisters < 32 || p.kernel[2] != 3 || !has_three_rows(p) || p.dilation[2] != depthwise_phases(p)) return nullptr;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 1, true>())
     if (p.stride[2] == 1) return depthwise_row_pair<1>;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 2, true>())
@@ -305,11 +345,14 @@ MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
   return nullptr;
 }
 
-// Two output rows at a time. Null where their input rows are not neighbours.
+// Two output rows at a time. Null where they share no input rows.
 MICA_INLINE DepthwiseRowFn depthwise_two_fn(const ConvProblem& p) {
-  const bool neighbours = p.kernel[0] == 1 && p.stride[1] == 1 && p.dilation[1] == 1;
+  const bool dense = p.kernel[0] == 1 && p.dilation[1] == 1 && p.dilation[2] == 1 && p.stride[1] == p.stride[2];
   constexpr bool kSuffice = kRegisters >= 32 || kLanes >= 8;
-  if (!kSuffice || !neighbours || p.stride[2] != 1 || p.dilation[2] != 1) return nullptr;
+  if (!kSuffice || !dense) return nullptr;
+  if constexpr (kRegisters >= 32 && has_depthwise<3, 2, true>())
+    if (p.stride[2] == 2 && p.kernel[1] == 3 && p.kernel[2] == 3) return depthwise_two_rows<3, 2>;
+  if (p.stride[2] != 1) return nullptr;
   if constexpr (kSuffice && has_depthwise<3, 1, true>())
     if (p.kernel[1] == 3 && p.kernel[2] == 3) return depthwise_two_rows<3>;
   if constexpr (kRegisters >= 32 && has_depthwise<5, 1, true>())
@@ -320,17 +363,17 @@ MICA_INLINE DepthwiseRowFn depthwise_two_fn(const ConvProblem& p) {
 }
 
 // The kernel's rows that lie inside the input, for output row `o` (its x is not read); returns how many. `more`: so
-// many rows below the kernel count, too.
-MICA_INLINE int64_t aim_rows(const ConvArgs& args, const Pixel& o, int64_t tap_stride, DepthwiseTap* taps,
-                             int64_t more = 0) {
+// many rows below the kernel count, too. `keeps`: those outside, too, without a place.
+MICA_INLINE int64_t aim_rows(const ConvArgs& args, const Pixel& o, DepthwiseTap* taps, int64_t more, bool keeps) {
   const ConvProblem& p = args.problem;
   const Pixel corner = corner_of(p, o);
   const float* w = args.w;
   int64_t count = 0;
   for (int64_t z = 0; z < p.kernel[0]; ++z)
-    for (int64_t y = 0; y < p.kernel[1] + more; ++y, w += p.kernel[2] * tap_stride) {
+    for (int64_t y = 0; y < p.kernel[1] + more; ++y, w += p.kernel[2] * kPanel) {
       const Pixel from{o.image, corner.z + z * p.dilation[0], corner.y + y * p.dilation[1], 0};
-      if (inside(from.z, p.in[0]) && inside(from.y, p.in[1])) taps[count++] = {args.x + at(p.in_view, from), w};
+      const bool reads = inside(from.z, p.in[0]) && inside(from.y, p.in[1]);
+      if (reads || keeps) taps[count++] = {reads ? args.x + at(p.in_view, from) : nullptr, w};
     }
   return count;
 }
@@ -389,7 +432,7 @@ class DepthwiseRunner {
         d_{.finish = LaneFinish(args.epilogue)},
         later_(!LaneFinish::suffices(args.epilogue)) {
     d_.taps = taps;
-    d_.tap_stride = panel_count(args.problem.out_channels) * kPanel;
+    d_.panel_stride = args.problem.kernel[0] * args.problem.kernel[1] * args.problem.kernel[2] * kPanel;
     d_.out_pixel = args.problem.out_view.pixel;
     d_.out_row = args.problem.out_view.row;
   }
@@ -413,23 +456,23 @@ class DepthwiseRunner {
   }
 
  private:
-  // The input rows of two output rows; false where one at a time is better.
+  // The input rows of two output rows; false where one at a time is made.
   MICA_INLINE bool aim_two(const Pixel& o) {
     const ConvProblem& p = args_.problem;
     const int64_t above = corner_of(p, o).y;
     d_.first_alone = inside(above, p.in[1]);
     d_.last_alone = inside(above + p.kernel[1], p.in[1]);
-    if (p.kernel[2] == 3 && !(d_.first_alone && d_.last_alone)) return false;
-    d_.tap_count = aim_rows(args_, o, d_.tap_stride, taps_, 1);
+    if (three_ && !(inside(above + 1, p.in[1]) && inside(above + 1 + p.stride[1], p.in[1]))) return false;
+    d_.tap_count = aim_rows(args_, o, taps_, p.stride[1], three_);
     return true;
   }
 
   // The channels of a row from `channel` on, and what follows the last of them.
   MICA_INLINE void run_row(const Pixel& o, int64_t row, int64_t channel) {
-    if (channel < range_.channel_end) d_.tap_count = aim_rows(args_, o, d_.tap_stride, taps_);
+    if (channel < range_.channel_end) d_.tap_count = aim_rows(args_, o, taps_, 0, three_);
     while (channel < range_.channel_end) {
       const int64_t left = range_.channel_end - channel;
-      const bool both = pair_ && d_.tap_count == 3 && left >= 2 * kLanes;
+      const bool both = pair_ && left >= 2 * kLanes;
       const int64_t width = both ? 2 * kLanes : left < kLanes ? left : kLanes;
       run_channels(both ? pair_ : width == kLanes ? whole_ : partial_, o, row, channel, width);
       channel += width;
@@ -460,6 +503,7 @@ class DepthwiseRunner {
   DepthwiseTap* taps_;
   DepthwiseRow d_;
   bool later_;  // the epilogue is a pass of its own
+  const bool three_ = args_.problem.kernel[2] == 3 && has_three_rows(args_.problem);
   const DepthwiseRowFn whole_ = depthwise_fn<true>(args_.problem), partial_ = depthwise_fn<false>(args_.problem),
                        pair_ = depthwise_pair_fn(args_.problem), two_ = depthwise_two_fn(args_.problem);
   const int64_t phases_ = depthwise_phases(args_.problem);

@@ -146,9 +146,7 @@ void choose_transforms(ConvTransposeProblem& p, Isa isa, const GemmLimits& limit
 void pack_conv_transpose(const ConvTransposeProblem& p, const float* weights, float* packed, WinogradWeightsFn kernel) {
   if (!kernel) kernel = conv_kernels(Isa::kPortable).winograd_weights;
   for_each_matrix(p, weights, [&](const ConvPhase& phase, const PanelSource& s, int64_t place) {
-    if (phase.algorithm == ConvAlgorithm::kDepthwise)
-      pack_taps(s, packed + place);
-    else if (is_winograd(phase.algorithm))
+    if (is_winograd(phase.algorithm))
       pack_winograd(phase.problem, phase.algorithm, s, packed + place, kernel);
     else
       pack_panels(s, packed + place);
@@ -156,12 +154,8 @@ void pack_conv_transpose(const ConvTransposeProblem& p, const float* weights, fl
 }
 
 void unpack_conv_transpose(const ConvTransposeProblem& p, const float* packed, float* weights) {
-  for_each_matrix(p, weights, [&](const ConvPhase& phase, const PanelSource& s, int64_t place) {
-    if (phase.algorithm == ConvAlgorithm::kDepthwise)
-      unpack_taps(packed + place, s);
-    else
-      unpack_panels(packed + place, s);
-  });
+  for_each_matrix(p, weights,
+                  [&](const ConvPhase&, const PanelSource& s, int64_t place) { unpack_panels(packed + place, s); });
 }
 
 ConvArgs conv_phase_args(const ConvTransposeProblem& p, const ConvArgs& whole, int64_t index, Isa isa,

@@ -34,9 +34,9 @@ Matrices matrices_of(const PackKey& key, std::span<const int64_t> dims) {
   if (rank < 2 || !form_of(key, form)) return m;
   const PackLayout layout = form.layout;
   // The depthwise form has one matrix, taps x channels.
-  const bool taps16 = form.kind == PackKind::kTaps16;
-  if (taps16 && (form.layout != PackLayout::kConv || form.groups != dims[0])) return m;
-  const int64_t groups = taps16 ? 1 : form.groups;
+  const bool depthwise = form.kind == PackKind::kDepthwise16;
+  if (depthwise && (form.layout != PackLayout::kConv || form.groups != dims[0])) return m;
+  const int64_t groups = depthwise ? 1 : form.groups;
   if (layout == PackLayout::kMatrix || layout == PackLayout::kTransposed) {
     const bool rows = layout == PackLayout::kMatrix;
     const int64_t a = dims[rank - 2], b = dims[rank - 1];
@@ -69,7 +69,7 @@ Matrices matrices_of(const PackKey& key, std::span<const int64_t> dims) {
 
 bool fits(const PackKey& key, const Matrices& m) {
   const auto kind = static_cast<PackKind>(key.kind);
-  return m.good && (kind == PackKind::kPanels16 || (kind == PackKind::kTaps16 && m.first.k[3] == 1));
+  return m.good && (kind == PackKind::kPanels16 || (kind == PackKind::kDepthwise16 && m.first.k[3] == 1));
 }
 
 // Of [O, I, taps...] in O / I groups: false when the key is none of a grouped form or does not fit.
@@ -114,10 +114,7 @@ void pack_by_key(const PackKey& key, std::span<const int64_t> dims, const float*
   const int64_t step = matrix_floats(m.first);
   for (int64_t i = 0; i < m.count; ++i) {
     m.first.data = plain + i * m.plain_step;
-    if (static_cast<PackKind>(key.kind) == PackKind::kTaps16)
-      pack_taps(m.first, packed);
-    else
-      pack_panels(m.first, packed + i * step);
+    pack_panels(m.first, packed + i * step);
   }
 }
 
@@ -129,10 +126,7 @@ void unpack_by_key(const PackKey& key, std::span<const int64_t> dims, const floa
   const int64_t step = matrix_floats(m.first);
   for (int64_t i = 0; i < m.count; ++i) {
     m.first.data = plain + i * m.plain_step;
-    if (static_cast<PackKind>(key.kind) == PackKind::kTaps16)
-      unpack_taps(packed, m.first);
-    else
-      unpack_panels(packed + i * step, m.first);
+    unpack_panels(packed + i * step, m.first);
   }
 }
 

@@ -23,7 +23,7 @@ enum class PackLayout : uint8_t {
 struct PackForm {
   PackKind kind = PackKind::kPlain;
   PackLayout layout = PackLayout::kMatrix;
-  int64_t groups = 1;  // of kConv; kTaps16 takes kConv with I = 1 and as many as O
+  int64_t groups = 1;  // of kConv; kDepthwise16 takes kConv with I = 1 and as many as O
 };
 // Parameters: of kConv the groups, then zeros; of matrices 0, whether they are transposed, the bits of the f32 factor
 // that they were multiplied by (a file's: 1), then zeros.

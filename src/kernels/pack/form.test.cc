@@ -33,7 +33,7 @@ TEST(PackForm, EveryFormComesBack) {
   for (const int64_t groups : {1, 2, 6})
     expect_round_trip({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = groups}, {18, 5, 3, 2});
   expect_round_trip({.kind = PackKind::kPanels16, .layout = PackLayout::kConv}, {17, 3, 2, 3, 5});
-  expect_round_trip({.kind = PackKind::kTaps16, .layout = PackLayout::kConv, .groups = 19}, {19, 1, 3, 3});
+  expect_round_trip({.kind = PackKind::kDepthwise16, .layout = PackLayout::kConv, .groups = 19}, {19, 1, 3, 3});
   for (const int64_t width : {2, 4, 8, 16, 32})
     expect_round_trip({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 3},
                       {3 * width, width, 3, 2});
@@ -59,7 +59,8 @@ TEST(PackForm, KeysThatDoNotFitHaveNoSize) {
   EXPECT_EQ(packed_floats(PackKey(), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = 3}), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = 0}), conv), -1);
-  EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kTaps16, .layout = PackLayout::kConv, .groups = 8}), conv), -1);
+  EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kDepthwise16, .layout = PackLayout::kConv, .groups = 8}), conv),
+            -1);
   for (const int64_t width : {1, 3, 64})
     EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 2}),
                             std::vector<int64_t>{2 * width, width, 3, 3}),

@@ -15,14 +15,15 @@ void for_each_row(const PanelSource& s, Visit visit) {
       }
 }
 
+}  // namespace
+
 // Panels are written one after the other, so that a large matrix passes once through the write side.
-template <bool kTaps>
-void pack(const PanelSource& s, float* packed) {
+void pack_panels(const PanelSource& s, float* packed) {
   const int64_t k = k_of(s), panels = panel_count(s.n);
   for (int64_t p = 0; p < panels; ++p) {
     const int64_t first = p * kPanel, width = s.n - first < kPanel ? s.n - first : kPanel;
     for_each_row(s, [&](int64_t row, int64_t offset) {
-      float* out = kTaps ? packed + row * panels * kPanel + first : packed + (p * k + row) * kPanel;
+      float* out = packed + (p * k + row) * kPanel;
       const float* in = s.data + offset + first * s.n_stride;
       for (int64_t j = 0; j < width; ++j) out[j] = in[j * s.n_stride];
       for (int64_t j = width; j < kPanel; ++j) out[j] = 0.0f;
@@ -30,19 +31,20 @@ void pack(const PanelSource& s, float* packed) {
   }
 }
 
-template <bool kTaps>
-void unpack(const float* packed, const PanelSource& t) {
+void unpack_panels(const float* packed, const PanelSource& t) {
   const int64_t k = k_of(t), panels = panel_count(t.n);
   float* data = const_cast<float*>(t.data);
   for (int64_t p = 0; p < panels; ++p) {
     const int64_t first = p * kPanel, width = t.n - first < kPanel ? t.n - first : kPanel;
     for_each_row(t, [&](int64_t row, int64_t offset) {
-      const float* in = kTaps ? packed + row * panels * kPanel + first : packed + (p * k + row) * kPanel;
+      const float* in = packed + (p * k + row) * kPanel;
       float* out = data + offset + first * t.n_stride;
       for (int64_t j = 0; j < width; ++j) out[j * t.n_stride] = in[j];
     });
   }
 }
+
+namespace {
 
 // Calls visit(packed, plain) for each place of the packed form; plain is -1 beyond the last channel.
 template <class Visit>
@@ -58,11 +60,6 @@ void for_each_grouped(const GroupedShape& s, Visit visit) {
 }
 
 }  // namespace
-
-void pack_panels(const PanelSource& source, float* packed) { pack<false>(source, packed); }
-void unpack_panels(const float* packed, const PanelSource& target) { unpack<false>(packed, target); }
-void pack_taps(const PanelSource& source, float* packed) { pack<true>(source, packed); }
-void unpack_taps(const float* packed, const PanelSource& target) { unpack<true>(packed, target); }
 
 void pack_grouped(const GroupedShape& shape, const float* plain, float* packed) {
   for_each_grouped(shape, [&](int64_t to, int64_t from) { packed[to] = from < 0 ? 0.0f : plain[from]; });

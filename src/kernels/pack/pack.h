@@ -2,8 +2,8 @@
 // bytes serve every instruction set, so that they can be stored in a file and used where they are mapped.
 //
 // Panels (kPanels16): the K x N matrix B is cut into panels of 16 columns, the last one filled with zeros; a panel is K
-// rows of 16 floats. A tile of the product reads one or more panels downwards, 64 bytes of each per step. Taps
-// (kTaps16): the depthwise form, one row of the channels for each tap, filled with zeros to a multiple of 16. Winograd
+// rows of 16 floats. A tile of the product reads one or more panels downwards, 64 bytes of each per step. Depthwise
+// (kDepthwise16): the taps x channels of all groups as one such matrix, so that channels side by side read on. Winograd
 // (kWinograd): K x N matrices in panels, one for each point, the weights transformed; see kernels/conv/winograd.h.
 // Grouped (kGrouped16), of convolutions whose groups have G input and G output channels, G a power of two: 16 channels
 // side by side; for each tap, each b < G / 4 and each d < 4 (G = 2: d < 2) the weights of input m ^ 4b for output m ^ d
@@ -24,11 +24,11 @@ inline constexpr int kPanel = 16;
 enum class PackKind : uint32_t {
   kPlain = 0,
   kPanels16 = 1,
-  kTaps16 = 2,
   kWinograd = 3,
   kGrouped16 = 4,
   kSpread16 = 5,
-  kStrassen16 = 6
+  kStrassen16 = 6,
+  kDepthwise16 = 7  // 2 was another form of the same weights
 };
 
 // A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused
@@ -49,12 +49,6 @@ inline int64_t panels_size(int64_t k, int64_t n) { return panel_count(n) * k * k
 void pack_panels(const PanelSource& source, float* packed);
 // Writes the matrix back through the source's strides (`data` is written to).
 void unpack_panels(const float* packed, const PanelSource& target);
-
-// Floats of the depthwise form: taps rows of round_up(channels, 16).
-inline int64_t taps_size(int64_t taps, int64_t channels) { return taps * panel_count(channels) * kPanel; }
-// The source's K counts the taps and its N the channels.
-void pack_taps(const PanelSource& source, float* packed);
-void unpack_taps(const float* packed, const PanelSource& target);
 
 inline constexpr int kMostGroupWidth = 32;
 inline bool has_grouped_form(int64_t width) {

@@ -34,22 +34,6 @@ TEST(Pack, PanelsHoldTheMatrixAndComeBack) {
   }
 }
 
-TEST(Pack, TapsHoldTheChannelsAndComeBack) {
-  for (int64_t channels : {1, 16, 19}) {
-    std::vector<float> w(channels * 9), back(channels * 9), packed(taps_size(9, channels), -2.0f);
-    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i + 1);
-    const PanelSource s{.data = w.data(), .n = channels, .n_stride = 9, .k = {1, 1, 3, 3}, .k_stride = {0, 0, 3, 1}};
-    pack_taps(s, packed.data());
-    const int64_t row = panel_count(channels) * 16;
-    for (int64_t t = 0; t < 9; ++t)
-      for (int64_t c = 0; c < row; ++c) ASSERT_EQ(packed[t * row + c], c < channels ? w[c * 9 + t] : 0.0f);
-    PanelSource target = s;
-    target.data = back.data();
-    unpack_taps(packed.data(), target);
-    EXPECT_EQ(back, w);
-  }
-}
-
 TEST(Pack, EmptyMatricesPackToNothing) {
   EXPECT_EQ(panels_size(0, 5), 0);
   EXPECT_EQ(panels_size(5, 0), 0);

@@ -37,7 +37,7 @@ bool kernel_problem(const AnySizes& s, Problem& p) {
 
 // The form of the weights that an algorithm reads; it depends on them, the groups and strides of 2 alone.
 inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
-  if (algorithm == ConvAlgorithm::kDepthwise) return key_of({PackKind::kTaps16, PackLayout::kConv, p.groups});
+  if (algorithm == ConvAlgorithm::kDepthwise) return key_of({PackKind::kDepthwise16, PackLayout::kConv, p.groups});
   if (algorithm == ConvAlgorithm::kGrouped) return key_of({PackKind::kGrouped16, PackLayout::kConv, p.groups});
   PackKey key = key_of({PackKind::kPanels16, PackLayout::kConv, p.groups});
   if (algorithm == ConvAlgorithm::kSpread) key.kind = static_cast<uint32_t>(PackKind::kSpread16);

@@ -60,7 +60,7 @@ TEST(PackConstants, PacksWhatAllReadersWantAlike) {
 TEST(PackConstants, LeavesFormsThatDoNotFit) {
   const std::vector<float> weights(48 * 32);
   Plan plan = plan_of(weights, 1, {{0}});
-  for (const PackKey& key : {key_of({.kind = PackKind::kTaps16}), key_of({.kind = PackKind::kWinograd}),
+  for (const PackKey& key : {key_of({.kind = PackKind::kDepthwise16}), key_of({.kind = PackKind::kWinograd}),
                              key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = 5})})
     pack_constants(plan, {{0, 0, 0, key}}, [](uint32_t) { FAIL(); });
 }
