@@ -12,7 +12,7 @@ constexpr double kNear = 60, kFar = 14, kWork = 60, kCall = 80;
 constexpr double kLeastGain = 3000;
 constexpr int64_t kHighStrip = 14;
 constexpr int64_t kWindowRoom = 2;  // times the rows that a band needs: halves the copies of rows that stay
-constexpr int64_t kBands[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr int64_t kBands[] = {1, 2, 4, 6, 8, 12, 16, 24, 32};  // even: depthwise kernels make two rows at a time
 
 // Rows of one stage of a chain at a steady state, relative to the band that begins at row 0 of the last result.
 struct Flow {

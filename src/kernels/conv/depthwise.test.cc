@@ -55,6 +55,29 @@ TEST(Depthwise, AChannelIsTheSameAmongOthers) {
   }
 }
 
+// Pictures of fewer rows than the kernel has, odd and even numbers of rows to be made in pairs, rows of which all lie
+// outside; channels of two vectors, of one more and of a part of one.
+TEST(Depthwise, AnyHeightAndPadding) {
+  for (Isa isa : every_isa())
+    for (int64_t kernel : {3, 5})
+      for (int64_t stride : {1, 2})
+        for (int64_t height : {1, 2, 3, 4, 7, 8})
+          for (int64_t above : {0, 1, 2, 4})
+            for (int64_t below : {0, 1, 3}) {
+              if (height + above + below < kernel) continue;
+              ConvCase c = make(51, kernel, stride, 9);
+              c.p.in[1] = height;
+              c.p.pad[1] = above;
+              c.p.out[1] = (height + above + below - kernel) / stride + 1;
+              c.finish();
+              c.epilogue.bias = c.bias.data();
+              SCOPED_TRACE(testing::Message() << name_of(isa) << " k=" << kernel << " s=" << stride << " h=" << height
+                                              << " pad=" << above << "," << below);
+              c.run(isa, ConvAlgorithm::kDepthwise);
+              ASSERT_NO_FATAL_FAILURE(c.check());
+            }
+}
+
 // Interlaced rows: fewer pixels than the dilation, phases of different lengths, padding that is no multiple of it,
 // none, and more than the kernel reaches.
 TEST(Depthwise, Dilated) {

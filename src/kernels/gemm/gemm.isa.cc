@@ -101,6 +101,10 @@ struct PassFetch {
       next_depth = pass.next_k + g.choice.k_block < p.k ? g.choice.k_block : p.k - pass.next_k;
       share = ((pass.next_end - pass.next_panel) * next_depth * kPanel + row_tiles - 1) / row_tiles;
       if (next_depth == p.k) runs[0] = fetch_run(share, tiles, depth);
+    } else if (g.b_next && depth == p.k) {
+      next_depth = p.k;
+      share = (g.choice.n_group * p.k * kPanel + row_tiles - 1) / row_tiles;
+      runs[0] = fetch_run(share, tiles, depth);
     } else if (g.choice.fetch_rows && row_tiles > 1) {
       const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles, width = group * kPanel;
       const bool has_residual = g.epilogue.residual && !p.residual_in_place && pass.k_end == p.k;
@@ -129,7 +133,8 @@ struct PassFetch {
     if (share && next_depth == g.problem.k) {
       block.fetches = 1;
       block.fetch[0] = runs[0];
-      block.fetch[0].at = block.b + pass.next_panel * block.panel_stride + row_tile * share;
+      const bool beyond = pass.next_panel == pass.next_end;
+      block.fetch[0].at = (beyond ? g.b_next : block.b + pass.next_panel * block.panel_stride) + row_tile * share;
     } else if (share) {
       aim_panels(g, pass, row_tile * share, block);
     } else if (any && block.row + block.rows < pass.row_end) {

@@ -173,6 +173,7 @@ __attribute__((noinline)) inline GemmArgs product_args(const StrassenBlock& b, c
   g.a_stride = p.a_stride;
   const int64_t panels = (b.half.n + kPanel - 1) / kPanel;
   g.b = whole.b + (p.index * panels + b.column / kPanel) * b.half.k * kPanel;
+  if (p.index + 1 < kStrassenProducts) g.b_next = g.b + panels * b.half.k * kPanel;
   g.c = p.to;
   g.c_stride = b.x_stride;
   g.epilogue.residual = p.plus;
