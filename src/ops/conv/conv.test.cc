@@ -135,6 +135,18 @@ TEST(ConvInteger, ZeroPointsOfARun) {
   check(p);
 }
 
+// More channels than a panel has, one filter for each.
+TEST(ConvInteger, Depthwise) {
+  Problem p{.op = "conv_integer", .attributes = with({1, 1, 1, 1}, {}, 35)};
+  p.inputs = {uniform({2, 35, 6, 5}, 0, 255, 1, DType::kU8), constant(uniform({35, 1, 3, 3}, 0, 255, 2, DType::kU8)),
+              scalar(99, DType::kU8), constant(scalar(128, DType::kU8))};
+  p.expect_kernel = "conv_8bit_exact";
+  p.epilogues = false;
+  check(p);
+  p.attributes = with({1, 1, 1, 1}, {2, 2}, 35);
+  check(p);
+}
+
 TEST(ConvInteger, SumsBeyondFloat) {
   Problem p{.op = "conv_integer"};
   p.inputs = {list({1, 1100, 1, 1}, {255}, DType::kU8), constant(list({1, 1100, 1, 1}, {127, 126}, DType::kI8))};

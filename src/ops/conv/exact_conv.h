@@ -23,7 +23,7 @@ struct ExactPacking {
   int64_t zero;
 };
 
-// The panels or taps of kernels/pack, of w - zero.
+// The panels of kernels/pack, of w - zero.
 inline void pack_exact(const TensorView& plain, void* to, const void* context) {
   const auto& e = *static_cast<const ExactPacking*>(context);
   const ConvProblem& p = e.problem;
@@ -39,9 +39,8 @@ inline void pack_exact(const TensorView& plain, void* to, const void* context) {
       for (int64_t k = 0; k < depth; ++k)
         for (int64_t j = 0; j < kPanel; ++j) {
           const int64_t n = panel * kPanel + j, row = g * out + n;
-          float* at = depthwise ? packed + (k * panels + panel) * kPanel + j
-                                : packed + ((g * panels + panel) * depth + k) * kPanel + j;
-          *at = n < columns ? static_cast<float>(elements.integer((row * in + k % in) * taps + k / in) - e.zero) : 0.0f;
+          *packed++ =
+              n < columns ? static_cast<float>(elements.integer((row * in + k % in) * taps + k / in) - e.zero) : 0.0f;
         }
 }
 
