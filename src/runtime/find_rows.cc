@@ -61,7 +61,7 @@ Status RowFinder::ask_hook(const Stage& stage, uint32_t s, RowStage& out) {
   out.images = result.dim(0);
   out.out_rows = result.dim(2);
   out.in_rows = in.rank == result.rank ? in.dim(2) : 1;
-  out.row_bytes = binder_.window_view(stage.outputs[0]).stride(2);
+  out.row_bytes = binder_.window_view(stage.outputs[0]).stride(0) / out.out_rows;
   if (!out.window.elementwise && (in.rank != result.rank || in.dim(0) != out.images)) return {};
   out.row_work = static_cast<double>(result.count()) / static_cast<double>(out.images * out.out_rows);
   if (!out.window.elementwise && scope.inputs.size() > 1 && scope.input(1).view.rank == result.rank)

@@ -71,7 +71,7 @@ struct GemmArgs {
   int64_t a_stride = 0, a_batch[2] = {0, 0};  // floats; a batch stride of 0 repeats the operand
   const float* b = nullptr;
   int64_t b_stride = 0, b_batch[2] = {0, 0};  // b_stride is not read for panels
-  const float* b_next = nullptr;  // panels of as many steps that are read after these, a group or more; or null
+  const float* b_next = nullptr;  // panels of as many steps that are read after these, as many or a group; or null
   float* c = nullptr;
   int64_t c_stride = 0, c_batch[2] = {0, 0};
   int64_t residual_batch[2] = {0, 0};

@@ -102,8 +102,9 @@ struct PassFetch {
       share = ((pass.next_end - pass.next_panel) * next_depth * kPanel + row_tiles - 1) / row_tiles;
       if (next_depth == p.k) runs[0] = fetch_run(share, tiles, depth);
     } else if (g.b_next && depth == p.k) {
+      const int64_t panels = (p.n + kPanel - 1) / kPanel, first = panels < g.choice.n_group ? panels : g.choice.n_group;
       next_depth = p.k;
-      share = (g.choice.n_group * p.k * kPanel + row_tiles - 1) / row_tiles;
+      share = (first * p.k * kPanel + row_tiles - 1) / row_tiles;
       runs[0] = fetch_run(share, tiles, depth);
     } else if (g.choice.fetch_rows && row_tiles > 1) {
       const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles, width = group * kPanel;
