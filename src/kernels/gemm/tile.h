@@ -53,9 +53,13 @@ struct RowBlock {
   const GemmEpilogue* epilogue = nullptr;
 };
 
-// The height of the next of `tiles` tiles of `left` rows, at most `highest`: only the last two are lower.
+// The height of the next of `tiles` tiles of `left` rows, at most `highest`: only the last one is lower, or the last
+// two where one alone would have too few sums to hide the latency of a multiply-add.
 inline __attribute__((always_inline)) int tile_height(int64_t left, int64_t tiles, int highest) {
-  return tiles > 2 ? highest : static_cast<int>((left + tiles - 1) / tiles);
+  constexpr int64_t kEnoughRows = 7;
+  const int64_t last = left - highest;
+  const bool suffices = tiles == 2 && (last > highest / 2 || last >= kEnoughRows);
+  return tiles > 2 || suffices ? highest : static_cast<int>((left + tiles - 1) / tiles);
 }
 
 using RowBlockFn = void (*)(const RowBlock&);
