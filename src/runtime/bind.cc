@@ -44,7 +44,7 @@ Status SegmentBinder::find_chains() {
 Status SegmentBinder::place() {
   return place_values(function_, types_,
                       {segment_.first_stage, segment_.end_stage, segment_.live_out, context_.views, context_.in_place,
-                       context_.compose, scratch_.chains, scratch_.shares_residual, context_.spread && !has_bounds()},
+                       context_.compose, scratch_.chains, scratch_.shares_residual, spreads()},
                       placement_);
 }
 
@@ -87,7 +87,7 @@ TensorView SegmentBinder::ordered_view(uint32_t v) const {
 
 TensorView SegmentBinder::window_view(uint32_t v) const {
   TensorView view = ordered_view(v);
-  if (context_.spread && !has_bounds()) spread_rows(view, function_.values[v].channels_last);
+  if (spreads()) spread_rows(view, function_.values[v].channels_last);
   return view;
 }
 

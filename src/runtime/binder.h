@@ -87,6 +87,8 @@ class SegmentBinder {
   Status bind_stage(uint32_t s);
   // A view of value v in the order that the plan chose for it.
   TensorView ordered_view(uint32_t v) const;
+  // Whether rows that collide in caches stand apart (spread_rows).
+  bool spreads() const { return context_.spread && !has_bounds(); }
   // How value v stands in a window of rows.
   TensorView window_view(uint32_t v) const;
   Status gather_operands(const Stage& stage, StageScope& scope);

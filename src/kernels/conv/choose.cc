@@ -141,7 +141,7 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   c.channel_block = ceil_div(panels, channel_tasks) * kPanel;
   c.tasks = c.row_tasks * ceil_div(p.out_channels, c.channel_block);
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
-  // to the next; fewer than two lines of a pixel would not be worth the way through memory.
+  // to the next. Kernels of 3x3 take two vectors at a time (depthwise_row_pair).
   const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * kFloatBytes;
   const int64_t together = p.kernel[2] == 3 ? 2 : 1;
   const int64_t pass = limits.l1_bytes / 2 / column_bytes / together * together;

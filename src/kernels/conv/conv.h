@@ -62,7 +62,7 @@ enum class ConvAlgorithm : uint8_t {
   kAuto,
   kPointwise,  // one tap, no gaps: the matrix product of all pixels; weights in panels
   kImplicit,   // rows of the product are gathered from the input; any problem; weights in panels, group after group
-  kDepthwise,  // groups = in_channels = out_channels; weights by taps
+  kDepthwise,  // groups = in_channels = out_channels; panels of taps
   kGrouped,    // groups of 2, 4, 8, 16 or 32 input and as many output channels; weights by diagonals (pack/pack.h)
   kSpread,     // few output channels: the taps of a kernel row side by side in a panel; width stride 1, one group
   kStrassen,   // kPointwise by Strassen's algorithm (gemm/strassen.h); weights made from panels

@@ -5,7 +5,7 @@
 
 namespace mica::MICA_ISA {
 
-// An input row under one of the kernel's rows: rows outside the input are left out, unless the kernel has three.
+// An input row under one of the kernel's rows: rows outside the input are left out, but of 3x3.
 struct DepthwiseTap {
   const float* in;  // at input pixel 0, channel 0; null: a row outside
   const float* w;   // the row's first tap, in the first panel
@@ -242,12 +242,12 @@ MICA_INLINE void depthwise_tiles(const ConvProblem& p, const DepthwiseRow& d) {
     depthwise_tile<kWidth, kStride, kNarrow, kFull, kRows>(p, d, o <= width - kNarrow ? o : width - kNarrow);
 }
 
-// Whether depthwise_3x3_rows makes a row.
-MICA_INLINE bool has_three_rows(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] == 3; }
+// Whether depthwise_3x3_rows makes a row: three kernel rows, each 3 wide.
+MICA_INLINE bool is_three_by_three(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] == 3 && p.kernel[2] == 3; }
 
 template <int kWidth, int kStride, bool kFull>
 void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
-  if (kWidth == 3 && has_three_rows(p)) return depthwise_3x3_rows<kStride, kFull, 1>(p, d);
+  if (kWidth == 3 && is_three_by_three(p)) return depthwise_3x3_rows<kStride, kFull, 1>(p, d);
   if (!tiles_fit(p)) return depthwise_row<kFull>(p, d);
   depthwise_tiles<kWidth, kStride, kFull, 1>(p, d);
 }
@@ -337,7 +337,7 @@ void depthwise_row_pair(const ConvProblem& p, const DepthwiseRow& d) {
   depthwise_3x3_rows<kStride, true, 2>(p, d);
 }
 MICA_INLINE DepthwiseRowFn depthwise_pair_fn(const ConvProblem& p) {
-  if (kRegisters < 32 || p.kernel[2] != 3 || !has_three_rows(p) || p.dilation[2] != depthwise_phases(p)) return nullptr;
+  if (kRegisters < 32 || !is_three_by_three(p) || p.dilation[2] != depthwise_phases(p)) return nullptr;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 1, true>())
     if (p.stride[2] == 1) return depthwise_row_pair<1>;
   if constexpr (kRegisters >= 32 && has_depthwise<3, 2, true>())
@@ -503,7 +503,7 @@ class DepthwiseRunner {
   DepthwiseTap* taps_;
   DepthwiseRow d_;
   bool later_;  // the epilogue is a pass of its own
-  const bool three_ = args_.problem.kernel[2] == 3 && has_three_rows(args_.problem);
+  const bool three_ = is_three_by_three(args_.problem);
   const DepthwiseRowFn whole_ = depthwise_fn<true>(args_.problem), partial_ = depthwise_fn<false>(args_.problem),
                        pair_ = depthwise_pair_fn(args_.problem), two_ = depthwise_two_fn(args_.problem);
   const int64_t phases_ = depthwise_phases(args_.problem);
