@@ -155,13 +155,23 @@ void unmap_memory(void* memory, size_t bytes) {
   if (memory) munmap(memory, round_up(bytes, page_size()));
 }
 
-void* take_memory(size_t bytes) { return bytes < kHugePage ? allocate(bytes, kCacheLine) : map_memory(bytes, true); }
+namespace {
+
+// From half of a huge page on, what is left of it costs less than the small pages that it stands for.
+size_t huge_size(size_t bytes) { return bytes < kHugePage / 2 ? 0 : std::max(bytes, kHugePage); }
+
+}  // namespace
+
+void* take_memory(size_t bytes) {
+  const size_t size = huge_size(bytes);
+  return size ? map_memory(size, true) : allocate(bytes, kCacheLine);
+}
 
 void release_memory(void* memory, size_t bytes) {
-  if (bytes < kHugePage)
-    deallocate(memory);
+  if (const size_t size = huge_size(bytes))
+    unmap_memory(memory, size);
   else
-    unmap_memory(memory, bytes);
+    deallocate(memory);
 }
 
 void forget_pages(const void* bytes, size_t count) {

@@ -116,6 +116,10 @@ MICA_INLINE float reduce_add(F32 a) {
   return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
 }
 
+MICA_INLINE F32 lookup(const float* table, F32 rounded) {
+  return _mm256_permutevar8x32_ps(load(table), as_i32(rounded));
+}
+
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm256_i32gather_ps(p, index, 4); }
 
 template <int n>

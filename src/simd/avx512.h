@@ -136,6 +136,11 @@ MICA_INLINE F32 scale_by_power(F32 a, F32 n) { return _mm512_scalef_ps(a, n); }
 inline constexpr float kLeastPower = -105.0f;
 MICA_INLINE F32 scale_by_rounded(F32 a, F32 rounded) { return scale_by_power(a, sub(rounded, set1(kRounder))); }
 
+// The lower three bits of an index choose, since the table stands there twice.
+MICA_INLINE F32 lookup(const float* table, F32 rounded) {
+  return _mm512_permutexvar_ps(as_i32(rounded), _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
+}
+
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm512_i32gather_ps(index, p, 4); }
 
 template <int n>

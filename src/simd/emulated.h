@@ -1,4 +1,5 @@
-// Roundings and half-precision conversions out of integer and add instructions, for sets that have none of their own.
+// Roundings, half-precision conversions and look-ups out of integer and add instructions, for sets that have none of
+// their own.
 #pragma once
 
 namespace mica::MICA_ISA {
@@ -19,6 +20,8 @@ MICA_INLINE F32 ceil(F32 a) {
   return bit_or(select(lt(r, a), add(r, set1(1.0f)), r), sign);
 }
 MICA_INLINE F32 trunc(F32 a) { return bit_or(floor(abs(a)), bit_and(a, set1(-0.0f))); }
+
+MICA_INLINE F32 lookup(const float* table, F32 rounded) { return gather(table, bit_and(as_i32(rounded), set1(7))); }
 
 // Half to float: exponent and mantissa move up by 13 bits and the bias grows by 112. An all-ones exponent gets the bias
 // once more; a denormal is made normal by a subtraction that the float unit does exactly.

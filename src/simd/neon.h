@@ -137,6 +137,14 @@ MICA_INLINE float reduce_add(F32 a) {
   return vget_lane_f32(d, 0) + vget_lane_f32(d, 1);
 }
 
+// Bytes 4n to 4n + 3 of the table; beyond its 32, which NaN may ask for, zeros.
+MICA_INLINE F32 lookup(const float* table, F32 rounded) {
+  const uint8x16x2_t bytes = {{vreinterpretq_u8_f32(load(table)), vreinterpretq_u8_f32(load(table + 4))}};
+  const I32 first = mul(bit_and(as_i32(rounded), set1(7)), set1(0x04040404));
+  const I32 index = add(first, set1(0x03020100));
+  return vreinterpretq_f32_u8(vqtbl2q_u8(bytes, vreinterpretq_u8_s32(index)));
+}
+
 MICA_INLINE F32 gather(const float* p, I32 index) {
   int32_t i[4];
   store(i, index);

@@ -62,6 +62,11 @@ MICA_SEVERAL(scale_by_rounded)
 #undef MICA_SEVERAL
 
 template <int kCount>
+MICA_INLINE Several<kCount> lookup(const float* table, const Several<kCount>& rounded) {
+  return each<kCount>([&](int i) __attribute__((always_inline)) { return lookup(table, rounded.v[i]); });
+}
+
+template <int kCount>
 MICA_INLINE Several<kCount> load_several(const float* p) {
   return each<kCount>([&](int i) __attribute__((always_inline)) { return load(p + i * kLanes); });
 }

@@ -41,6 +41,8 @@
 //   scale_by_rounded(a, kRounder + n)          a * 2^n for a whole number n in [-126, 127] that is still added to
 //                                              kRounder, which is how rounding by addition leaves it: fewer
 //                                              instructions
+//   lookup(table, kRounder + n)                table[n] of eight floats, for a whole number n in [0, 7] that is still
+//                                              added to kRounder; NaN gives any of them
 //   kLeastPower                                of e that is zero: scale_by_rounded makes it of n = kLeastPower / ln 2
 //   gather(p, index) load_strided(p, stride)   p[index], p[lane * stride], in elements;
 //   store_strided(p, stride, v)

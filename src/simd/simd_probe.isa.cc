@@ -17,6 +17,8 @@ namespace {
 #define PROBE_I32(name, expression) PROBE(name, as_f32(expression))
 #define PROBE_MASK(name, expression) PROBE(name, select(expression, set1(1.0f), zero()))
 
+constexpr float kTable[8] = {3, 1, 4, 1.5f, 9, -2, 6, 5};
+
 constexpr SimdProbe kProbes[] = {
     PROBE("add", add(a, b)),
     PROBE("sub", sub(a, b)),
@@ -28,6 +30,7 @@ constexpr SimdProbe kProbes[] = {
     PROBE("sqrt", sqrt(a)),
     PROBE("scale_by_power", scale_by_power(a, round_even(b))),
     PROBE("scale_by_rounded", scale_by_rounded(a, add(b, set1(kRounder)))),
+    PROBE("lookup", lookup(kTable, add(min_fast(set1(7.0f), abs(round_even(b))), set1(kRounder)))),
     PROBE("abs", abs(a)),
     PROBE("neg", neg(a)),
     PROBE("min_fast", min_fast(a, b)),

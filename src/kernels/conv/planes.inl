@@ -124,6 +124,12 @@ MICA_INLINE bool may_store_twice(const ConvArgs& args) {
   return LaneFinish::suffices(args.epilogue) && !args.epilogue.finish;
 }
 
+// What tiles of so many rows compute of a line, the pixels behind its end included.
+MICA_INLINE int64_t line_pixels(const ConvArgs& args, int64_t rows) {
+  const int64_t out = args.problem.out[2];
+  return may_store_twice(args) && out >= rows ? out : (out + rows - 1) / rows * rows;
+}
+
 // A row of the picture, which may lie outside of it. What lies `ahead` elements behind it is fetched; 0: nothing.
 __attribute__((noinline)) void fill_row(const ConvArgs& args, const PictureBand& b, Pixel from, int64_t ahead,
                                         float* out) {
@@ -179,11 +185,12 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
 void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
-  const int64_t behind = may_store_twice(args) && p.out[2] >= kPlaneRows ? 0 : kPlaneRows - 1;
-  const PictureBand b = picture_band(args, p.out[2] + behind, kLanes, scratch);
   // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
   const int64_t channels = p.out_channels, panels = panel_count(channels);
   const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
+  const int64_t pixels = paired < channels ? line_pixels(args, kPlaneRows) : 0,
+                pair_pixels = paired > 0 ? line_pixels(args, kPlaneRows / 2) : 0;
+  const PictureBand b = picture_band(args, pixels > pair_pixels ? pixels : pair_pixels, kLanes, scratch);
   const int64_t lines = p.images * p.out[0] * p.out[1], begin = task * c.tile_block;
   const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
   for (int64_t line = begin; line < end;) {

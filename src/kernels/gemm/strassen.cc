@@ -27,7 +27,7 @@ constexpr double kDeviations = 8;
 constexpr int64_t kLeastRows = 128;  // fewer wait for the weights where these come from memory
 // What is predicted to take this much less is taken. Less is within what measurements scatter by, and a row's error
 // goes by the larger one of its pair.
-constexpr double kMargin = 1.04;
+constexpr double kMargin = 1.03;
 
 // Floats of a task's sums and products.
 int64_t task_floats(const GemmProblem& p, const StrassenHalves& half, int64_t m_block, int64_t n_block) {
