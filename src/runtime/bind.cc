@@ -11,6 +11,7 @@ Result<bool> SegmentBinder::run() {
   MICA_TRY(bool moved, infer());
   if (!moved) return false;
   MICA_TRY_STATUS(find_live_out());
+  if constexpr (kWithForms) MICA_TRY_STATUS(find_byte_prices());
   MICA_TRY_STATUS(find_chains());
   MICA_TRY_STATUS(find_residuals());
   for (;;) {

@@ -46,6 +46,8 @@ struct BindScratch {
   Vector<RowStage> row_stages;
   Vector<RowChain> chains;
   Vector<bool> shares_residual;  // by stage of the segment; empty when there are none
+  Vector<FormOptions> forms;     // by stage of the segment; empty when all weights have one form
+  Vector<double> byte_prices;    // likewise: BindScope::byte_price; empty when no form costs anything
   bool parted = false;           // a stage cannot have its residual where its result stands
   Vector<RowMeans> row_means;
   Vector<RowMeansUse> row_means_uses;  // by stage of the segment; empty when there are none
@@ -55,9 +57,10 @@ struct BindContext {
   const Plan* plan = nullptr;
   const Machine* machine = nullptr;
   PackCache* packs = nullptr;
-  Threads* threads = nullptr;    // for work that binding itself has to do
-  int workers = 1;               // threads that may take tasks of a step
-  size_t memory_cap = SIZE_MAX;  // values that need more are refused before any stage makes tables for them
+  Threads* threads = nullptr;     // for work that binding itself has to do
+  int workers = 1;                // threads that may take tasks of a step
+  size_t memory_cap = SIZE_MAX;   // values that need more are refused before any stage makes tables for them
+  size_t weight_goal = SIZE_MAX;  // what weights in all their forms should not take
   bool exact = false;
   bool low_memory = false;
   const Tuning* tuning = nullptr;  // measured choices; null: none

@@ -4,6 +4,13 @@
 
 namespace mica {
 
+bool SegmentBinder::has_fixed_inputs(uint32_t s) const {
+  if (!types_.settled(s)) return false;
+  for (uint32_t v : function_.stages[s].inputs)
+    if (v != kNoIndex && (!types_.value(v).type.is_tensor() || !types_.value(v).type.shape.fixed())) return false;
+  return true;
+}
+
 // Stages whose hooks allow it. Nothing is placed yet.
 Status SegmentBinder::find_residuals() {
   scratch_.shares_residual.clear();
@@ -11,11 +18,8 @@ Status SegmentBinder::find_residuals() {
   for (uint32_t s = segment_.first_stage; s < segment_.end_stage; ++s) {
     const Stage& stage = function_.stages[s];
     const RunDef* hook = hook_of(*stage.op);
-    if (!hook || !hook->takes_residual || own_input_count(stage) == stage.inputs.size() || !types_.settled(s)) continue;
-    bool tensors = true;
-    for (uint32_t v : stage.inputs)
-      tensors = tensors && (v == kNoIndex || (types_.value(v).type.is_tensor() && types_.value(v).type.shape.fixed()));
-    if (!tensors) continue;
+    if (!hook || !hook->takes_residual || own_input_count(stage) == stage.inputs.size() || !has_fixed_inputs(s))
+      continue;
     WholeScope scope(*this, stage, s, scratch_.first);
     MICA_TRY_STATUS(describe_unplaced(stage, scope));
     if (!hook->takes_residual(scope)) continue;

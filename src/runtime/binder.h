@@ -94,6 +94,10 @@ class SegmentBinder {
   Status gather_operands(const Stage& stage, StageScope& scope);
   void describe_stage(const Stage& stage, StageScope& scope) const;
   Status describe_unplaced(const Stage& stage, StageScope& scope) const;
+  Status find_byte_prices();
+  Status list_forms();
+  // Whether the stage's shapes are known and all its inputs are tensors.
+  bool has_fixed_inputs(uint32_t s) const;
   Status find_residuals();
   int shared_residual_of(const Stage& stage, const StageScope& scope) const;
   void part_residual(uint32_t s);

@@ -39,9 +39,7 @@ Status RowFinder::describe_stage(uint32_t s, RowStage& out) {
     return {};
   for (size_t k = 0; k < stage.outputs.size(); ++k)
     if ((stage.outputs[k] == kNoIndex) != (k > 0)) return {};
-  for (uint32_t v : stage.inputs)
-    if (v != kNoIndex && (!binder_.types_.value(v).type.is_tensor() || !binder_.types_.value(v).type.shape.fixed()))
-      return {};
+  if (!binder_.has_fixed_inputs(s)) return {};
   const uint32_t v = stage.outputs[0], x = stage.inputs[0];
   if (!suits(v) || x == kNoIndex || !suits(x) || binder_.types_.value(v).constant) return {};
   MICA_TRY_STATUS(ask_hook(stage, s, out));

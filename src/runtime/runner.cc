@@ -181,6 +181,7 @@ BindContext Runner::bind_context() {
   context.threads = model_.context().threads;
   context.workers = model_.context().threads ? model_.context().threads->concurrency() : 1;
   context.memory_cap = options_.memory_cap;
+  context.weight_goal = options_.weight_goal;
   context.exact = options_.exact;
   context.low_memory = options_.low_memory;
   context.tuning = tuning_ ? tuning_ : &model_.tuning();

@@ -78,6 +78,19 @@ struct PackRequest {
   int64_t parts = 0;
 };
 
+// The ways that a hook chooses from for constant weights: cycles of one core, as predicted, and the bytes of the form
+// that the weights then have.
+struct FormOption {
+  double cycles = 0, bytes = 0;
+};
+struct FormOptions {
+  FormOption list[12];
+  int count = 0;
+  void add(double cycles, double bytes) {
+    if (count < static_cast<int>(std::size(list))) list[count++] = {cycles, bytes};
+  }
+};
+
 class BindScope {
  public:
   std::span<const BoundOperand> inputs, outputs;
@@ -88,6 +101,7 @@ class BindScope {
   const Machine* machine = nullptr;
   bool exact = false;              // choose algorithms by shape alone
   bool low_memory = false;         // no second, larger form of weights
+  double byte_price = 0;           // cycles that each byte of a form has to save, only for hooks with RunDef::forms
   const Tuning* tuning = nullptr;  // measured choices, which come before predicted ones; not when `exact`
   const RowBand* band = nullptr;   // only for hooks with RunDef::rows
   // An operand in which the hook may put the mean of each line of output 0 along its last axis, the post-operations
@@ -150,6 +164,9 @@ struct RunDef {
   // Whether a post-operation's operand may stand where output 0 does (BindScope::shared_residual) without another
   // choice of `bind`. Views have their order; strides may yet change.
   bool (*takes_residual)(const BindScope&) = nullptr;
+  // What `bind` chooses from by BindScope::byte_price; nothing where the weights have one form. Views have their order;
+  // strides may yet change.
+  void (*forms)(const BindScope&, FormOptions&) = nullptr;
 };
 std::span<const TableRow<RunDef>> all_run();
 // The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all

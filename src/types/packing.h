@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/parts.h"
+
 namespace mica {
 
 struct PackKey {
@@ -11,5 +13,10 @@ struct PackKey {
   std::array<int64_t, 6> parameters{};
   bool operator==(const PackKey&) const = default;
 };
+
+// Whether the build has kernels for whose weights there is a choice of forms of several sizes.
+inline constexpr bool kWithForms = has_part_like("kernel", "conv_f32_winograd") ||
+                                   has_part_like("kernel", "conv_f32_strassen") ||
+                                   has_part_like("kernel", "gemm_f32_strassen");
 
 }  // namespace mica

@@ -104,6 +104,7 @@ ConvAlgorithm conv_algorithm(std::string_view name);
 struct ConvPolicy {
   ConvForce force;
   bool low_memory = false;  // no algorithm whose weights take more room than the plain ones
+  double byte_price = 0;    // cycles that a byte of the weights' form has to save
   bool is_phase = false;    // of a transposed convolution: only algorithms that its phases take
   bool from_panels = true;  // the weights are constant: they can be made from panels
   // Measured to be the fastest: taken when it fits and is one that could be taken unasked, unless something is forced.

@@ -5,6 +5,7 @@
 #include "base/isa.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/pack/pack.h"
+#include "types/packing.h"
 
 namespace mica {
 namespace {
@@ -130,11 +131,10 @@ double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
   return kDeviations * winograd_error(plane, plane.slices() * channels);
 }
 
-// Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error. Strassen's is a
-// candidate only where it is so by a margin of its own.
-bool beats(const ConvCandidate& c, const ConvCandidate& other) {
-  const bool priced = c.error > other.error && c.algorithm != ConvAlgorithm::kStrassen;
-  return c.cycles * (priced ? kPriceOfError : 1) < other.cycles;
+// Whether `c` is enough cheaper than `other`, which stands before it, to outweigh a larger error and form.
+bool beats(const ConvCandidate& c, const ConvCandidate& other, double byte_price) {
+  const double form = kWithForms ? byte_price * (c.bytes - other.bytes) : 0;
+  return priced_cycles(c, other.error) + form < other.cycles;
 }
 
 // Whether the policy leaves the algorithm, forced or not.
@@ -151,6 +151,7 @@ void take_strassen(const GemmProblem& p, Isa isa, const GemmLimits& limits, Conv
   one.allowed = strassen.allowed;
   one.modest = strassen.modest && strassen.pays;
   one.cycles = strassen.cycles;
+  one.bytes = strassen.bytes;
 }
 
 }  // namespace
@@ -158,6 +159,12 @@ void take_strassen(const GemmProblem& p, Isa isa, const GemmLimits& limits, Conv
 double met_share(const ConvProblem& p) {
   if (p.dilation[0] == 1 && p.dilation[1] == 1 && p.dilation[2] == 1) return 1;
   return met_share(p, 0) * met_share(p, 1) * met_share(p, 2);
+}
+
+// Strassen's is a candidate only where it is cheaper by a margin of its own.
+double priced_cycles(const ConvCandidate& c, double error) {
+  const bool priced = c.error > error && c.algorithm != ConvAlgorithm::kStrassen;
+  return c.cycles * (priced ? kPriceOfError : 1);
 }
 
 bool is_unasked(const ConvCandidate& c, const ConvPolicy& policy) {
@@ -180,6 +187,7 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       continue;
     }
     const bool winograd = is_winograd(one.algorithm);
+    if (kWithForms) one.bytes = static_cast<double>(packed_conv_size(p, one.algorithm)) * 4;
     one.error = error_of(p, one.algorithm);
     one.allowed = !winograd || one.error <= kMostConvError;
     one.modest = !winograd || one.error <= kMostOfDirect * error_of(p, ConvAlgorithm::kImplicit);
@@ -210,7 +218,7 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLim
   for (const ConvCandidate& c : all.list) {
     const bool asked = is_asked(c, policy), best_asked = best && policy.force.allows(best->algorithm);
     if (!asked && (best_asked || !is_unasked(c, policy))) continue;
-    if (!best || (asked && !best_asked) || beats(c, *best)) best = &c;
+    if (!best || (asked && !best_asked) || beats(c, *best, policy.byte_price)) best = &c;
   }
   return best ? best->algorithm : ConvAlgorithm::kImplicit;
 }

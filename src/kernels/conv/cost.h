@@ -19,6 +19,7 @@ struct ConvCandidate {
   bool allowed = false;  // and, if it transforms, stays within kMostConvError
   bool modest = true;    // its error is at most kMostOfDirect times the direct algorithm's: taken unasked
   double cycles = 0;
+  double bytes = 0;  // of the weights' form
   // Eight standard deviations of an output's error where outputs have the variance 1: no output of a layer is seen
   // beyond, also where multiply-adds round twice.
   double error = 0;
@@ -43,6 +44,9 @@ double met_share(const ConvProblem& problem);
 // Whether it may be taken without being forced, and whether it can be forced and is.
 bool is_unasked(const ConvCandidate& candidate, const ConvPolicy& policy);
 bool is_asked(const ConvCandidate& candidate, const ConvPolicy& policy);
+
+// The cycles by which a candidate is held against others: a larger error than the direct algorithm's has its price.
+double priced_cycles(const ConvCandidate& candidate, double direct_error);
 
 // The candidates that fit: "implicit 1839 kcycles, error 15213e-9; winograd6 612 kcycles, error 7411e-9 (chosen)".
 // Returns the length; writes no more than there is room for.

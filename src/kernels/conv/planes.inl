@@ -188,9 +188,8 @@ void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
   const int64_t channels = p.out_channels, panels = panel_count(channels);
   const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
-  const int64_t pixels = paired < channels ? line_pixels(args, kPlaneRows) : 0,
-                pair_pixels = paired > 0 ? line_pixels(args, kPlaneRows / 2) : 0;
-  const PictureBand b = picture_band(args, pixels > pair_pixels ? pixels : pair_pixels, kLanes, scratch);
+  const int64_t rows = paired < channels ? kPlaneRows : kPlaneRows / 2;  // of the highest tiles, which read furthest
+  const PictureBand b = picture_band(args, line_pixels(args, rows), kLanes, scratch);
   const int64_t lines = p.images * p.out[0] * p.out[1], begin = task * c.tile_block;
   const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
   for (int64_t line = begin; line < end;) {

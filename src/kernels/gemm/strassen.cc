@@ -130,12 +130,14 @@ GemmCandidates gemm_candidates(const GemmProblem& p, Isa isa, const GemmLimits& 
   GemmCandidate &plain = c.list[0], &strassen = c.list[1];
   const double weights = static_cast<double>(panels_size(p.k, p.n)) * 4;
   plain.fits = plain.allowed = true;
+  plain.bytes = weights;
   plain.cycles = static_cast<double>(p.batch[0] * p.batch[1]) *
                  overlapped(product_cycles(isa, p.m, panel_count(p.n), p.k), weights, limits);
   plain.error = kDeviations * chain_error(p.k);
   strassen.algorithm = GemmAlgorithm::kStrassen;
   strassen.fits = strassen_fits(p);
   if (!strassen.fits) return c;
+  strassen.bytes = static_cast<double>(strassen_weights_size(p)) * 4;
   strassen.error = kDeviations * strassen_error(p.k);
   strassen.allowed = strassen.error <= kMostGemmError;
   strassen.modest = strassen.error <= kMostOfPlain * plain.error;
@@ -145,9 +147,12 @@ GemmCandidates gemm_candidates(const GemmProblem& p, Isa isa, const GemmLimits& 
 }
 
 GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLimits& limits, const GemmPolicy& policy) {
-  const GemmCandidate strassen = gemm_candidates(p, isa, limits).list[1];
+  const GemmCandidates all = gemm_candidates(p, isa, limits);
+  const GemmCandidate &plain = all.list[0], &strassen = all.list[1];
   if (!strassen.allowed || policy.low_memory) return GemmAlgorithm::kPlain;
-  return policy.force || (strassen.modest && strassen.pays) ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
+  const bool cheaper = plain.cycles - strassen.cycles >= policy.byte_price * (strassen.bytes - plain.bytes);
+  const bool taken = policy.force || (strassen.modest && strassen.pays && cheaper);
+  return taken ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
 }
 
 size_t print_candidates(const GemmProblem& p, GemmAlgorithm chosen, Isa isa, const GemmLimits& limits,

@@ -71,6 +71,7 @@ struct GemmCandidate {
   bool modest = true;    // its error is at most kMostOfPlain times the plain product's
   bool pays = true;      // cheaper by a margin, for as many rows as its weights are worth: taken unasked where modest
   double cycles = 0;     // of one core
+  double bytes = 0;      // of the form of B
   // Eight standard deviations of an output's error where outputs have the variance 1.
   double error = 0;
 };
@@ -84,6 +85,7 @@ GemmCandidates gemm_candidates(const GemmProblem& problem, Isa isa, const GemmLi
 struct GemmPolicy {
   bool force = false;       // Strassen's wherever it is allowed
   bool low_memory = false;  // not, since its weights take 7/4 of the room
+  double byte_price = 0;    // cycles that a byte of these has to save
 };
 // The cheaper one, Strassen's only where it is so by a margin.
 GemmAlgorithm choose_gemm_algorithm(const GemmProblem& problem, Isa isa, const GemmLimits& limits,

@@ -77,6 +77,18 @@ bool takes_residual(const BindScope& scope) {
   return shared.gemm.k_block == apart.gemm.k_block && shared.block_segments == apart.block_segments;
 }
 
+void forms(const BindScope& scope, FormOptions& options) {
+  const TensorView &x = scope.input(0).view, &w = scope.input(1).view;
+  if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant || x.empty()) return;
+  const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
+  ConvProblem p;
+  if (!sizes.ok() || !dense_problem(scope, *sizes, p)) return;
+  const ConvCandidates all = conv_candidates(p, scope.machine->isa, limits_of(*scope.machine));
+  const double direct = all.list[static_cast<int>(ConvAlgorithm::kImplicit) - 1].error;
+  for (const ConvCandidate& c : all.list)
+    if (c.fits && is_unasked(c, conv::policy_of(scope))) options.add(priced_cycles(c, direct), c.bytes);
+}
+
 // Chooses the algorithm, and has the input turned where that wants it; kAuto when its strides allow neither.
 Result<ConvAlgorithm> take_input(BindScope& scope, const conv::Sizes& sizes, conv::ConvStep& step) {
   ConvProblem& p = step.args.problem;
@@ -134,6 +146,10 @@ Result<bool> bind(BindScope& scope) {
 
 }  // namespace
 
-MICA_RUN(conv) = {.bind = bind, .rows = rows, .makes_row_means = kWithRowMeans, .takes_residual = takes_residual};
+MICA_RUN(conv) = {.bind = bind,
+                  .rows = rows,
+                  .makes_row_means = kWithRowMeans,
+                  .takes_residual = takes_residual,
+                  .forms = kWithForms ? forms : nullptr};
 
 }  // namespace mica

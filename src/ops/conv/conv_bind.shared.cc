@@ -104,6 +104,7 @@ void cut_band(const BindScope& scope, ConvProblem& p) {
 ConvPolicy policy_of(const BindScope& scope) {
   return {.force = conv_force(scope.machine->force.view()),
           .low_memory = scope.low_memory,
+          .byte_price = scope.byte_price,
           .from_panels = scope.input(1).constant};
 }
 

@@ -29,8 +29,13 @@ bool takes_residual(const BindScope& scope) {
   return matmul::takes_residual(scope, g.transpose_a, g.transpose_b);
 }
 
+void forms(const BindScope& scope, FormOptions& options) {
+  const auto& g = scope.attributes<Gemm>();
+  matmul::forms(scope, g.transpose_a, g.transpose_b, options);
+}
+
 }  // namespace
 
-MICA_RUN(gemm) = {.bind = bind, .takes_residual = takes_residual};
+MICA_RUN(gemm) = {.bind = bind, .takes_residual = takes_residual, .forms = kWithForms ? forms : nullptr};
 
 }  // namespace mica

@@ -190,7 +190,7 @@ inline Status pack_ahead(BindScope& scope, int64_t matrices, const ProductOption
 
 // By this machine's costs; where results must not depend on the machine, by those of a fixed one. For a constant B.
 inline GemmAlgorithm algorithm_of(const BindScope& scope, const ProductStep& step) {
-  const GemmPolicy policy{.force = step.forced, .low_memory = scope.low_memory};
+  const GemmPolicy policy{.force = step.forced, .low_memory = scope.low_memory, .byte_price = scope.byte_price};
   if (scope.exact) return choose_gemm_algorithm(step.args.problem, Isa::kAvx512, {}, policy);
   return choose_gemm_algorithm(step.args.problem, step.isa, step.limits, policy);
 }
@@ -318,6 +318,19 @@ inline bool takes_residual(const BindScope& scope, bool flip_a, bool flip_b) {
   const int64_t apart = k_block();
   p.residual_in_place = true;
   return k_block() == apart;
+}
+
+// Of one constant matrix by all rows of A.
+inline void forms(const BindScope& scope, bool flip_a, bool flip_b, FormOptions& options) {
+  const TensorView &left = scope.input(0).view, &right = scope.input(1).view;
+  MatrixView a, b;
+  if (!scope.input(1).constant || right.rank != 2 || !matrix_view(left, true, flip_a, a) ||
+      !matrix_view(right, false, flip_b, b) || left.empty() || right.empty())
+    return;
+  const GemmProblem p{
+      .m = left.count() / a.columns, .n = b.columns, .k = a.columns, .a_form = a.form, .b_form = MatrixForm::kPanels};
+  for (const GemmCandidate& c : gemm_candidates(p, scope.machine->isa, limits_of(*scope.machine)).list)
+    if (c.fits && c.allowed && c.modest && c.pays) options.add(c.cycles, c.bytes);
 }
 
 inline Result<bool> bind_product(BindScope& scope, const ProductOptions& options) {
