@@ -24,16 +24,18 @@ int chosen(const FormOptions& forms, double price) {
 
 double total(const std::vector<FormOptions>& forms, const Vector<double>& prices, double others) {
   for (size_t i = 0; i < forms.size(); ++i)
-    if (forms[i].count > 0)
-      others += forms[i].list[chosen(forms[i], prices.empty() ? 0 : prices[i])].bytes;
+    if (forms[i].count > 0) others += forms[i].list[chosen(forms[i], prices.empty() ? 0 : prices[i])].bytes;
   return others;
 }
 
 // Saved cycles a byte, from the largest form to the next and to the last: the first stage 0.02 and 0.4, the second and
 // the third 0.05, the fourth 0.5; the fifth has nothing to choose from.
 std::vector<FormOptions> stages() {
-  return {options({{5020, 1000}, {1020, 11000}, {1000, 12000}}), options({{1050, 1000}, {1000, 2000}}),
-          options({{1050, 1000}, {1000, 2000}}), options({{1500, 1000}, {1000, 2000}}), {}};
+  return {options({{5020, 1000}, {1020, 11000}, {1000, 12000}}),
+          options({{1050, 1000}, {1000, 2000}}),
+          options({{1050, 1000}, {1000, 2000}}),
+          options({{1500, 1000}, {1000, 2000}}),
+          {}};
 }
 constexpr double kOthers = 7000, kLeast = kOthers + 4 * 1000, kAll = kOthers + 12000 + 3 * 2000;
 
