@@ -127,6 +127,13 @@ Result<bool> SegmentBinder::infer() {
   return true;
 }
 
+bool SegmentBinder::has_fixed_inputs(uint32_t s) const {
+  if (!types_.settled(s)) return false;
+  for (uint32_t v : function_.stages[s].inputs)
+    if (v != kNoIndex && (!types_.value(v).type.is_tensor() || !types_.value(v).type.shape.fixed())) return false;
+  return true;
+}
+
 Status SegmentBinder::find_live_out() {
   Vector<bool>&made = scratch_.made, &wanted = scratch_.wanted;
   made.clear();

@@ -4,13 +4,6 @@
 
 namespace mica {
 
-bool SegmentBinder::has_fixed_inputs(uint32_t s) const {
-  if (!types_.settled(s)) return false;
-  for (uint32_t v : function_.stages[s].inputs)
-    if (v != kNoIndex && (!types_.value(v).type.is_tensor() || !types_.value(v).type.shape.fixed())) return false;
-  return true;
-}
-
 // Stages whose hooks allow it. Nothing is placed yet.
 Status SegmentBinder::find_residuals() {
   scratch_.shares_residual.clear();

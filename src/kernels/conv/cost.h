@@ -45,8 +45,8 @@ double met_share(const ConvProblem& problem);
 bool is_unasked(const ConvCandidate& candidate, const ConvPolicy& policy);
 bool is_asked(const ConvCandidate& candidate, const ConvPolicy& policy);
 
-// The cycles by which a candidate is held against others: a larger error than the direct algorithm's has its price.
-double priced_cycles(const ConvCandidate& candidate, double direct_error);
+// The cycles by which a candidate is held against one that has this error: a larger one of its own has its price.
+double priced_cycles(const ConvCandidate& candidate, double error);
 
 // The candidates that fit: "implicit 1839 kcycles, error 15213e-9; winograd6 612 kcycles, error 7411e-9 (chosen)".
 // Returns the length; writes no more than there is room for.

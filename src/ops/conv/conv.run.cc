@@ -36,6 +36,14 @@ bool dense_problem(const BindScope& scope, const conv::Sizes& sizes, ConvProblem
   return true;
 }
 
+// The same of constant weights and an input that is not empty.
+bool constant_problem(const BindScope& scope, ConvProblem& p) {
+  const TensorView &x = scope.input(0).view, &w = scope.input(1).view;
+  if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant || x.empty()) return false;
+  const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
+  return sizes.ok() && dense_problem(scope, *sizes, p);
+}
+
 // Its algorithm, or kAuto.
 ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) {
   ConvProblem p;
@@ -62,11 +70,8 @@ bool rows(const BindScope& scope, RowWindow& window) {
 
 // Algorithms that read before they write, with the same blocks: where all of k passes a tile at once.
 bool takes_residual(const BindScope& scope) {
-  const TensorView &x = scope.input(0).view, &w = scope.input(1).view;
-  if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant || x.empty()) return false;
-  const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
   ConvProblem p;
-  if (!sizes.ok() || !dense_problem(scope, *sizes, p) || reads_planes(p)) return false;
+  if (!constant_problem(scope, p) || reads_planes(p)) return false;
   const ConvAlgorithm algorithm = algorithm_of(scope, p);
   const Isa isa = scope.machine->isa;
   const GemmLimits limits = limits_of(*scope.machine);
@@ -78,11 +83,8 @@ bool takes_residual(const BindScope& scope) {
 }
 
 void forms(const BindScope& scope, FormOptions& options) {
-  const TensorView &x = scope.input(0).view, &w = scope.input(1).view;
-  if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant || x.empty()) return;
-  const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
   ConvProblem p;
-  if (!sizes.ok() || !dense_problem(scope, *sizes, p)) return;
+  if (!constant_problem(scope, p)) return;
   const ConvCandidates all = conv_candidates(p, scope.machine->isa, limits_of(*scope.machine));
   const double direct = all.list[static_cast<int>(ConvAlgorithm::kImplicit) - 1].error;
   for (const ConvCandidate& c : all.list)
