@@ -14,6 +14,11 @@ constexpr int wide_panels(int rows) {
   return panels > kMainPanels ? panels : kMainPanels;
 }
 
+// Whether a tile asks for its panels 4 KiB ahead; loads have ports to spare beside wide multiply-adds. Few rows of wide
+// vectors are loads of panels and little else, so that the processor itself begins those of the next 10 to 20 steps,
+// and follows the streams: what is asked for takes room from these.
+constexpr bool asks_for_panels(int rows) { return (rows > 3) == (kLanes >= 8); }
+
 // Whether a tile that does not fetch may reach beyond the last column: where masks make parts of vectors as cheap as
 // whole ones. The highest tile is worth the code.
 constexpr bool may_reach_beyond(int rows) { return kLanes == kPanel && rows == kMaxRows; }
@@ -116,33 +121,27 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     if constexpr (kPaired) pair_rows(sum, pair);
     const float* b = at.b;
     TileFetch fetch = {at.fetch, at.fetch_period};
-    // Where few rows stream panels, what is fetched at their ends are those that the next tile begins with.
-    const int64_t depth = block.segment_count * block.segment_k;
-    int64_t ahead = depth > kAheadFew ? kAheadFew * kPanel : 0, until_jump = depth - kAheadFew;
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
-        F32 row[V];
-        MICA_UNROLL for (int j = 0; j < V; ++j) row[j] =
-            load(b + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
+        const auto vector = [&](int j) __attribute__((always_inline)) {
+          return load(b + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
+        };
+        F32 row[V];  // unless it is read once
+        if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = vector(j);
         if (kPaired) row[V - 1] = lower_halves(row[V - 1], row[V - 1]);
         if constexpr (kFetch) fetch.step(at);
-        // Panels are fetched 4 KiB ahead; loads have ports to spare beside wide multiply-adds.
-        if constexpr (R <= 3) {
-          if (until_jump-- == 0)
-            ahead = last_line - b > P * panel_stride ? ahead + P * panel_stride - depth * kPanel : 0;
-          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(b + p * panel_stride + ahead);
-        } else if constexpr (kLanes >= 8) {
+        if constexpr (asks_for_panels(R)) {
           const float* line = b + kAhead * kPanel < last_line ? b + kAhead * kPanel : last_line;
           MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(line + p * panel_stride);
         }
-        b += kPanel;
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
-          MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+          MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] = fma(value, R > 1 ? row[j] : vector(j), sum[i][j]);
           if (kPaired && i % 2)
             pair[i / 2] = fma(select(first_lanes(kLanes / 2), set1(a.row(i - 1)[0]), value), row[V - 1], pair[i / 2]);
         }
+        b += kPanel;
       }
     }
     if constexpr (kPaired) part_rows(pair, sum);

@@ -16,7 +16,7 @@ inline constexpr int kMainPanels = kLanes == kPanel ? 2 : 1;
 inline constexpr int kMaxRows = (kRegisters - kMainPanels * kPanelVectors - 2) / (kMainPanels * kPanelVectors);
 static_assert(kMaxRows <= kMostRows);
 
-constexpr int64_t kAhead = 64, kAheadFew = 8;  // steps of k
+constexpr int64_t kAhead = 64;  // steps of k
 
 // What the tile needs beside the block: where its columns begin.
 struct TilePlace {
