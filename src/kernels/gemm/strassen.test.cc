@@ -295,6 +295,8 @@ TEST(GemmAlgorithms, AreChosenByShape) {
   const GemmProblem large{.m = 1024, .n = 4096, .k = 4096}, small{.m = 196, .n = 192, .k = 192};
   EXPECT_EQ(chosen(large), GemmAlgorithm::kStrassen);
   EXPECT_EQ(chosen(small), GemmAlgorithm::kPlain);
+  EXPECT_EQ(chosen({.m = 49, .n = 4096, .k = 4096}), GemmAlgorithm::kStrassen);
+  EXPECT_EQ(chosen({.m = 48, .n = 4096, .k = 4096}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen({.m = 1, .n = 4096, .k = 4096}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen(large, {.low_memory = true}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen(small, {.force = true}), GemmAlgorithm::kStrassen);
