@@ -104,7 +104,11 @@ TEST(StrassenProducts, ArePointwiseConvolutionsToo) {
            ", %b)\n  %2 = silu(%1)\n  %y = add(%2, %1)\n  output %y \"y\"\nend\n";
   };
   const std::string constant = text("", "%w");
-  const Ran plain = run(constant, {});
+  const auto by_pointwise = [&] {
+    const Forced forced("pointwise");
+    return run(constant, {});
+  };
+  const Ran plain = by_pointwise();
   EXPECT_EQ(plain.kernel, "conv_f32_pointwise");
   const Forced forced("strassen");
   RunOptions options;
