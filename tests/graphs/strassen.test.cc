@@ -61,6 +61,11 @@ class Forced {
   std::string before_;
 };
 
+Ran run_by(const char* algorithm, const std::string& text) {
+  const Forced forced(algorithm);
+  return run(text, {});
+}
+
 TEST(StrassenProducts, OnlyWhereMemoryMayBeTaken) {
   const Forced forced("strassen");
   const std::string text = graph("  %1 = matmul(%x, %w)\n  %2 = add(%1, %b)\n  %3 = gelu(%2)\n  %y = add(%3, %2)\n");
@@ -86,11 +91,7 @@ TEST(StrassenProducts, ResidualsStandApart) {
   const std::string text = "graph \"residual\"\n  input %x: f32[40,60] \"x\"\n" + weights("w", {60, 60}) +
                            "  %r = matmul(%x, %w)\n  %s = abs(%r)\n  %t = matmul(%s, %w)\n  %u = add(%t, %r)\n"
                            "  %y = neg(%u)\n  output %y \"y\"\nend\n";
-  const auto by = [&](const char* name) {
-    const Forced forced(name);
-    return run(text, {});
-  };
-  const Ran plain = by(""), made = by("strassen");
+  const Ran plain = run_by("", text), made = run_by("strassen", text);
   EXPECT_EQ(plain.kernel, "gemm_f32");
   EXPECT_EQ(made.kernel, "gemm_f32_strassen");
   EXPECT_EQ(difference(plain.outputs, made.outputs, 1e3), "");
@@ -104,11 +105,7 @@ TEST(StrassenProducts, ArePointwiseConvolutionsToo) {
            ", %b)\n  %2 = silu(%1)\n  %y = add(%2, %1)\n  output %y \"y\"\nend\n";
   };
   const std::string constant = text("", "%w");
-  const auto by_pointwise = [&] {
-    const Forced forced("pointwise");
-    return run(constant, {});
-  };
-  const Ran plain = by_pointwise();
+  const Ran plain = run_by("pointwise", constant);
   EXPECT_EQ(plain.kernel, "conv_f32_pointwise");
   const Forced forced("strassen");
   RunOptions options;

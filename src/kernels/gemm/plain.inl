@@ -34,8 +34,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   float* c = at.c;
   TileFetch fetch = {at.fetch, at.fetch_period};
   const auto load_row = [&](F32(&to)[V], const float* panel) __attribute__((always_inline)) {
-    MICA_UNROLL for (int j = 0; j < V; ++j) to[j] =
-        load(panel + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
+    MICA_UNROLL for (int j = 0; j < V; ++j) to[j] = panel_vector(panel, panel_stride, j);
   };
   F32 sum[R][V];
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
@@ -47,8 +46,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
     for (; a.at[0] < last; a.advance()) {
       load_row(row, panel);
       fetch.step(at);
-      const float* ahead = panel + kAhead * kPanel < last_line ? panel + kAhead * kPanel : last_line;
-      MICA_UNROLL for (int j = 0; j < P; ++j) prefetch(ahead + j * panel_stride);
+      prefetch_panels<P>(panel, panel_stride, last_line);
       panel += kPanel;
       MICA_UNROLL for (int i = 0; i < R; ++i) {
         const F32 value = set1(a.row(i)[0]);

@@ -124,20 +124,15 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
-        const auto vector = [&](int j) __attribute__((always_inline)) {
-          return load(b + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
-        };
-        F32 row[V];  // unless it is read once
-        if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = vector(j);
+        F32 row[V];  // one row reads each vector once, where it is multiplied
+        if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = panel_vector(b, panel_stride, j);
         if (kPaired) row[V - 1] = lower_halves(row[V - 1], row[V - 1]);
         if constexpr (kFetch) fetch.step(at);
-        if constexpr (asks_for_panels(R)) {
-          const float* line = b + kAhead * kPanel < last_line ? b + kAhead * kPanel : last_line;
-          MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(line + p * panel_stride);
-        }
+        if constexpr (asks_for_panels(R)) prefetch_panels<P>(b, panel_stride, last_line);
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
-          MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] = fma(value, R > 1 ? row[j] : vector(j), sum[i][j]);
+          MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] =
+              fma(value, R > 1 ? row[j] : panel_vector(b, panel_stride, j), sum[i][j]);
           if (kPaired && i % 2)
             pair[i / 2] = fma(select(first_lanes(kLanes / 2), set1(a.row(i - 1)[0]), value), row[V - 1], pair[i / 2]);
         }

@@ -16,7 +16,18 @@ inline constexpr int kMainPanels = kLanes == kPanel ? 2 : 1;
 inline constexpr int kMaxRows = (kRegisters - kMainPanels * kPanelVectors - 2) / (kMainPanels * kPanelVectors);
 static_assert(kMaxRows <= kMostRows);
 
-constexpr int64_t kAhead = 64;  // steps of k
+// The j-th vector of panels side by side, at the step of k that `panel` stands at.
+MICA_INLINE F32 panel_vector(const float* panel, int64_t panel_stride, int j) {
+  return load(panel + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
+}
+
+// Asks for the lines of P panels 4 KiB ahead, 64 steps of k, but for none behind `last_line`.
+template <int P>
+MICA_INLINE void prefetch_panels(const float* panel, int64_t panel_stride, const float* last_line) {
+  constexpr int64_t kAhead = 64 * kPanel;
+  const float* ahead = panel + kAhead < last_line ? panel + kAhead : last_line;
+  MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(ahead + p * panel_stride);
+}
 
 // What the tile needs beside the block: where its columns begin.
 struct TilePlace {
