@@ -158,7 +158,7 @@ class Tuner {
     TunedProblem made;
     made.problem = key;
     const ConvAlgorithm predicted = step.args.choice.algorithm;
-    const ConvCandidates all = conv_candidates(step.args.problem, step.isa, step.limits);
+    const ConvCandidates all = conv_candidates(step.args.problem, step.isa, step.limits, step.policy);
     double best = 0;
     for (const ConvCandidate& c : all.list)
       if (c.algorithm == predicted) best = c.cycles;

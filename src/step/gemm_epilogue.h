@@ -34,7 +34,7 @@ inline int own_inputs(const BindScope& scope) {
 inline GemmLimits limits_of(const Machine& machine) {
   return {.l1_bytes = static_cast<int64_t>(machine.l1d),
           .l2_bytes = static_cast<int64_t>(machine.l2),
-          .half_units = machine.half_units,
+          .adds_apart = machine.adds_apart,
           .threads = machine.threads};
 }
 

@@ -72,15 +72,15 @@ bool supports(Isa isa) {
   }
 }
 
-bool has_half_units([[maybe_unused]] Isa isa) {
+bool has_adds_apart([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__) || defined(__i386__)
-  constexpr uint32_t kWidths = 0x8000001a, k256 = 1u << 2, k512 = 1u << 3;  // AMD; others have no such leaf
+  constexpr uint32_t kWidths = 0x8000001a;  // AMD tells the width of its units; others have no such leaf
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (!__get_cpuid(kWidths, &eax, &ebx, &ecx, &edx) || eax == 0) return false;
-  if (isa == Isa::kAvx2) return (eax & k256) == 0;
-  if (isa == Isa::kAvx512) return (eax & k512) == 0;
-#endif
+  const bool is_wide = isa == Isa::kAvx2 || isa == Isa::kAvx512;
+  return is_wide && __get_cpuid(kWidths, &eax, &ebx, &ecx, &edx) && eax != 0;
+#else
   return false;
+#endif
 }
 
 Result<Isa> choose_isa(std::string_view forced) {

@@ -10,9 +10,8 @@ namespace mica {
 // Whether kernels of this set exist in this build and the processor and the operating system can run them.
 bool supports(Isa isa);
 
-// Whether the processor has units of half a vector's width for the set, so that each operation is two for it. Only
-// where it says so.
-bool has_half_units(Isa isa);
+// Whether additions of the set's vectors have units beside those of multiply-adds, as AMD's have since Zen.
+bool has_adds_apart(Isa isa);
 
 // The set named `forced` (as name_of spells it); the best supported one when it is empty. kUsage when the name is
 // unknown, kNoDevice when the processor, or this build, lacks the set.

@@ -31,10 +31,9 @@ TEST(IsaSupport, EverySetIsChosenOrRefused) {
   }
 }
 
-TEST(IsaSupport, HalfUnitsAreOfWideVectors) {
-  for (Isa isa : {Isa::kPortable, Isa::kSse2, Isa::kNeon}) EXPECT_FALSE(has_half_units(isa)) << name_of(isa);
-  // Units that split vectors of 256 bits split those of 512, too.
-  EXPECT_LE(has_half_units(Isa::kAvx2), has_half_units(Isa::kAvx512));
+TEST(IsaSupport, AddsApartAreOfWideVectors) {
+  for (Isa isa : {Isa::kPortable, Isa::kSse2, Isa::kNeon}) EXPECT_FALSE(has_adds_apart(isa)) << name_of(isa);
+  EXPECT_EQ(has_adds_apart(Isa::kAvx2), has_adds_apart(Isa::kAvx512));
 }
 
 TEST(IsaSupport, UnknownNamesAreErrors) {

@@ -7,7 +7,7 @@ namespace mica {
 
 struct Machine {
   Isa isa = Isa::kPortable;
-  bool half_units = false;  // of vectors of the set: each operation is two for the processor
+  bool adds_apart = false;  // additions have units beside those of multiply-adds
   int threads = 1;          // that a session's work is split over
   size_t l1d = 32 << 10;    // bytes per core
   size_t l2 = 1 << 20;

@@ -40,7 +40,24 @@ TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {
   EXPECT_TRUE(is_winograd(choose_conv_algorithm(c.p, Isa::kPortable, {}, {conv_force("winograd")})));
   EXPECT_EQ(conv_force("").set, 0u);
   EXPECT_EQ(conv_force("fast").set, 0u);
-  EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kPortable, {}, {.low_memory = true})));
+}
+
+// Without room for transformed weights, they are transformed on the way: not at run time, not of phases.
+TEST(ConvChoice, LowMemoryTakesNoLargerWeights) {
+  ConvCase c = square_case(14, 256, 256, 3, 1, 1, 1);
+  c.finish();
+  EXPECT_TRUE(is_winograd(choose_conv_algorithm(c.p, Isa::kAvx512, {}, {.low_memory = true})));
+  EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kAvx512, {}, {.low_memory = true, .is_phase = true})));
+  EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kAvx512, {}, {.low_memory = true, .from_panels = false})));
+  const ConvPolicy low{.low_memory = true};
+  const ConvCandidates before = conv_candidates(c.p, Isa::kAvx512, {}),
+                       way = conv_candidates(c.p, Isa::kAvx512, {}, low);
+  for (int i = 0; i < kConvAlgorithms; ++i) {
+    if (!way.list[i].fits || way.list[i].algorithm == ConvAlgorithm::kStrassen) continue;
+    EXPECT_LE(way.list[i].bytes, before.list[static_cast<int>(ConvAlgorithm::kImplicit) - 1].bytes);
+    EXPECT_EQ(way.list[i].cycles != before.list[i].cycles, is_winograd(way.list[i].algorithm));
+    EXPECT_EQ(way.list[i].error, before.list[i].error);
+  }
 }
 
 // The most accurate of what is fast enough: 8 points under 3 taps only when asked for, under 7 taps of one axis
@@ -58,8 +75,11 @@ TEST(ConvChoice, AMeasuredAlgorithmIsTakenWhereItMayBe) {
       EXPECT_TRUE(!may || (one.fits && one.error <= kMostConvError));
       const ConvPolicy forced{.force = conv_force("implicit"), .tuned = one.algorithm};
       EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, forced), ConvAlgorithm::kImplicit);
-      const ConvPolicy low{.low_memory = true, .tuned = one.algorithm};
-      EXPECT_FALSE(is_winograd(choose_conv_algorithm(c.p, Isa::kAvx512, {}, low)));
+      const ConvPolicy low{.low_memory = true, .tuned = one.algorithm}, unmeasured{.low_memory = true};
+      if (is_winograd(one.algorithm)) {
+        EXPECT_EQ(choose_conv_algorithm(c.p, Isa::kAvx512, {}, low),
+                  choose_conv_algorithm(c.p, Isa::kAvx512, {}, unmeasured));
+      }
     }
   }
   EXPECT_EQ(conv_algorithm("winograd6"), ConvAlgorithm::kWinograd6);
@@ -105,13 +125,14 @@ TEST(ConvChoice, PrintsItsCandidates) {
   ConvCase c = square_case(20, 32, 32, 3, 1, 1, 1);
   c.finish();
   char text[512];
-  const size_t length = print_candidates(c.p, ConvAlgorithm::kWinograd6, Isa::kAvx2, {}, text);
+  const size_t length = print_candidates(c.p, ConvAlgorithm::kWinograd6, Isa::kAvx2, {}, {}, text);
   const std::string_view all(text, length);
   EXPECT_EQ(all.find("implicit "), 0u);
   EXPECT_NE(all.find("; winograd4 "), all.npos);
   EXPECT_NE(all.find(" (chosen); winograd8 "), all.npos);
   EXPECT_EQ(all.find("depthwise"), all.npos);
-  for (size_t room : {0, 1, 7, 60}) EXPECT_LE(print_candidates(c.p, {}, Isa::kAvx2, {}, std::span(text, room)), room);
+  for (size_t room : {0, 1, 7, 60})
+    EXPECT_LE(print_candidates(c.p, {}, Isa::kAvx2, {}, {}, std::span(text, room)), room);
 }
 
 }  // namespace

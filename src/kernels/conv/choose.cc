@@ -180,24 +180,27 @@ void choose_spread(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   c.scratch_floats = ceil_div(p.kernel[1] * 2, 16) * 16 + pixels * width + kPanel;
 }
 
-void choose_winograd(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
+void choose_winograd(const ConvProblem& p, bool on_the_way, Isa isa, const GemmLimits& limits, ConvChoice& c) {
   const WinogradPlane plane = winograd_plane(p, c.algorithm);
   c.tiles = p.images * plane.all_tiles();
-  const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
-  const int64_t row = winograd_row(plane, p.in_channels / p.groups);
-  const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
+  const int64_t in = p.in_channels / p.groups, channels = panel_count(in) * kPanel;
+  const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel, panels = columns / kPanel;
   const int64_t wanted = ceil_div(wanted_tasks(p, limits), p.groups);
-  const int64_t depth = winograd_depth(plane, p.in_channels / p.groups);
-  c.tile_block = winograd_block(plane, {c.tiles, row, depth, columns, wanted}, isa, limits);
-  const int64_t m_tasks = ceil_div(c.tiles, c.tile_block), panels = columns / kPanel;
-  // Where tiles are few, output channels are split. Each part transforms the input for itself: two for a thread do.
-  const int64_t enough = 2 * limits.threads;
-  const int64_t n_tasks = m_tasks >= enough ? 1 : least(least(ceil_div(panels, 2), ceil_div(wanted, m_tasks)), enough);
+  c.tile_block = winograd_block(plane, {c.tiles, in, columns, wanted, on_the_way}, isa, limits);
+  // Where blocks are few, output channels are split. Each part transforms the input for itself: as few as there are
+  // threads.
+  const int64_t m_tasks = ceil_div(c.tiles, c.tile_block), threads = least(wanted, limits.threads);
+  const bool is_enough = on_the_way ? m_tasks % threads == 0 : m_tasks >= threads;
+  const int64_t n_tasks = is_enough ? 1 : least(ceil_div(panels, 2), on_the_way ? threads : ceil_div(threads, m_tasks));
   c.n_block = panels_of_task(panels, n_tasks, limits.threads);
   if (p.groups * m_tasks == 1 && panels == 2 && wanted > 1) c.n_block = 1;  // else one thread would have all
+  c.n_group = on_the_way ? least(c.n_block, kPanelsOnTheWay) : c.n_block;
+  c.channel_block = on_the_way ? winograd_channels(plane, in, limits) : 0;
   c.tasks = p.groups * m_tasks * ceil_div(panels, c.n_block);
-  c.scratch_floats = 2 * kMostWinogradPoints * kMostWinogradPoints + channels +
-                     plane.all_points() * (c.tile_block * (row + c.n_block * kPanel) + 32);
+  const int64_t weights = on_the_way ? c.n_group * c.channel_block * kPanel + 16 : 0;
+  c.scratch_floats =
+      2 * kMostWinogradPoints * kMostWinogradPoints + channels +
+      plane.all_points() * (c.tile_block * (winograd_row(plane, in) + c.n_group * kPanel) + 32 + weights);
 }
 
 // Few planes, at least one, whose offsets at every step of k stay near.
@@ -251,7 +254,8 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
   return false;
 }
 
-ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
+ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits,
+                       bool on_the_way) {
   ConvChoice c;
   c.algorithm = algorithm == ConvAlgorithm::kAuto ? choose_conv_algorithm(p, isa, limits) : algorithm;
   c.tile_rows = gemm_tile_rows(isa);
@@ -272,7 +276,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   } else if (c.algorithm == ConvAlgorithm::kSpread) {
     choose_spread(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
-    choose_winograd(p, isa, limits, c);
+    choose_winograd(p, on_the_way, isa, limits, c);
   } else if (has_pixels(p) || reads_planes(p)) {
     choose_planes(p, limits, c);
   } else {
@@ -313,12 +317,13 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    "group={} tasks={} scratch={}",
                    name_of(c.algorithm), p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2], p.out_channels,
                    p.kernel[0], p.kernel[1], p.kernel[2], p.groups,
-                   has_pixels(p) ? "pixels "
-                   : c.planes    ? "planes "
-                   : c.gathered  ? "gathered "
-                   : c.by_taps   ? "by-taps "
-                   : c.by_rows   ? "by-rows "
-                                 : "",
+                   has_pixels(p)      ? "pixels "
+                   : c.planes         ? "planes "
+                   : c.gathered       ? "gathered "
+                   : c.by_taps        ? "by-taps "
+                   : c.by_rows        ? "by-rows "
+                   : is_on_the_way(c) ? "on-the-way "
+                                      : "",
                    c.tile_rows, c.tiles, c.segments, c.segment_k, c.block_segments, c.n_group, c.tasks,
                    c.scratch_floats * kFloatBytes);
 }

@@ -103,10 +103,12 @@ ConvAlgorithm conv_algorithm(std::string_view name);
 
 struct ConvPolicy {
   ConvForce force;
-  bool low_memory = false;  // no algorithm whose weights take more room than the plain ones
+  bool low_memory = false;  // no weights that take more room than the plain ones
   double byte_price = 0;    // cycles that a byte of the weights' form has to save
   bool is_phase = false;    // of a transposed convolution: only algorithms that its phases take
   bool from_panels = true;  // the weights are constant: they can be made from panels
+  // Winograd's weights are transformed on the way.
+  bool on_the_way() const { return low_memory && from_panels && !is_phase; }
   // Measured to be the fastest: taken when it fits and is one that could be taken unasked, unless something is forced.
   ConvAlgorithm tuned = ConvAlgorithm::kAuto;
 };
@@ -130,7 +132,8 @@ struct ConvChoice {
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
   bool fetch_weights = false;                            // those of the next n_group panels, which do not stay in cache
   // kDepthwise: equal parts of the output rows, channels of a task, and channels that rows pass by at a time. Winograd:
-  // tile_block counts its tiles, n_block its panels.
+  // tile_block counts its tiles, n_block its panels; channel_block the channels whose weights are transformed at a
+  // time, of n_group panels, where that happens on the way.
   int64_t row_tasks = 0, channel_block = 0, channel_pass = 0;
   // kGrouped: output rows and channels of a task; output rows made from one copy of their input, whose rows have so
   // many pixels. kSpread: row_block too, and output pixels of a row that are made at a time.
@@ -156,12 +159,16 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem, Isa isa, const G
 // or must not matter.
 ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem);
 
-// Pure. `algorithm` must fit.
-ConvChoice choose_conv(const ConvProblem& problem, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits);
+// Pure. `algorithm` must fit. `on_the_way`: Winograd's weights are transformed where they are needed, from the panels
+// of kImplicit; the bits are the same.
+ConvChoice choose_conv(const ConvProblem& problem, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits,
+                       bool on_the_way = false);
 
 // kImplicit with its rows gathered before, where that pays: few pixels against weights that come from beyond the
 // second-level cache, whose way a plain product hides. Else `choice` stays.
 void choose_gathered(const ConvProblem& problem, Isa isa, const GemmLimits& limits, ConvChoice& choice);
+
+inline bool is_on_the_way(const ConvChoice& c) { return is_winograd(c.algorithm) && c.channel_block > 0; }
 
 // "implicit 56x56x64 -> 56x56x64 k=3x3 ... tasks=8 scratch=32256"; returns the length, writes at most size.
 size_t print(const ConvProblem& problem, const ConvChoice& choice, char* out, size_t size);

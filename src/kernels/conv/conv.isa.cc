@@ -4,8 +4,7 @@
 #include "kernels/conv/implicit.inl"
 #include "kernels/conv/planes.inl"
 #include "kernels/conv/spread.inl"
-#include "kernels/conv/winograd.inl"
-#include "kernels/conv/winograd_weights.inl"
+#include "kernels/conv/winograd_on_the_way.inl"
 
 namespace mica::MICA_ISA {
 namespace {

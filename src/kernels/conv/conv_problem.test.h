@@ -68,16 +68,17 @@ struct ConvCase {
     p.in_view = to;
   }
 
-  void run(Isa isa, ConvAlgorithm algorithm, const GemmLimits& limits = {}, int64_t chunk = 1 << 30) {
+  void run(Isa isa, ConvAlgorithm algorithm, const GemmLimits& limits = {}, int64_t chunk = 1 << 30,
+           bool on_the_way = false) {
     p.has_residual = epilogue.residual != nullptr;
     ASSERT_TRUE(conv_fits(p, algorithm));
     ConvArgs args{.problem = p,
-                  .choice = choose_conv(p, algorithm, isa, limits),
+                  .choice = choose_conv(p, algorithm, isa, limits, on_the_way),
                   .x = x.data(),
                   .y = y.data(),
                   .epilogue = epilogue,
                   .row_means = row_means.empty() ? nullptr : row_means.data()};
-    pack(isa, args.choice.algorithm);
+    pack(isa, is_on_the_way(args.choice) ? ConvAlgorithm::kImplicit : args.choice.algorithm);
     args.w = packed.data();
     // Scratch is 64-byte aligned, holds NaN, and ends where it was promised to end.
     scratch.assign(args.choice.scratch_floats + 16 + 4, std::numeric_limits<float>::quiet_NaN());

@@ -105,23 +105,25 @@ double spread_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   return overlapped(product + sums, static_cast<double>(panels_size(depth, columns)) * 4, limits);
 }
 
-double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits) {
+double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, bool on_the_way, Isa isa,
+                       const GemmLimits& limits) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const auto lanes = static_cast<int64_t>(cost_lanes(isa).lanes);
   const int64_t channels = p.in_channels / p.groups, columns = p.out_channels / p.groups;
-  const int64_t depth = winograd_depth(plane, channels);
   const auto points = static_cast<double>(plane.all_points());
   const int64_t tiles = p.images * plane.all_tiles();
   const double spilled = points > 36 ? kSpilledCycles : 0;
   const double vectors = static_cast<double>(plane.slices() * ceil_div(channels, lanes)) * (kInputCycles + spilled) +
                          static_cast<double>(ceil_div(columns, lanes)) * (kOutputCycles + spilled);
   const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
-  const int64_t row = winograd_row(plane, channels);
-  const int64_t block = winograd_block(plane, {tiles, row, depth, panel_count(columns) * kPanel, 1}, isa, limits);
+  const WinogradWork work{tiles, channels, panel_count(columns) * kPanel, 1, on_the_way};
+  const int64_t block = winograd_block(plane, work, isa, limits);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
-  const double product = points * blocks * product_cycles(isa, block, panel_count(columns), depth);
-  const double weights = points * blocks * static_cast<double>(panels_size(depth, columns)) * 4;
-  return of_groups(p, {product, weights, transforms}, limits);
+  const double product = blocks * winograd_block_cycles(plane, work, block, isa, limits);
+  const int64_t depth = winograd_depth(plane, channels), taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const double passed = on_the_way ? static_cast<double>(panels_size(taps * channels, columns))
+                                   : points * static_cast<double>(panels_size(depth, columns));
+  return of_groups(p, {product, blocks * passed * 4, transforms}, limits);
 }
 
 double error_of(const ConvProblem& p, ConvAlgorithm algorithm) {
@@ -139,7 +141,7 @@ bool beats(const ConvCandidate& c, const ConvCandidate& other, double byte_price
 
 // Whether the policy leaves the algorithm, forced or not.
 bool is_left(ConvAlgorithm a, const ConvPolicy& policy) {
-  if (is_winograd(a)) return !policy.low_memory;
+  if (is_winograd(a)) return !policy.low_memory || policy.on_the_way();
   if (a == ConvAlgorithm::kStrassen) return !policy.low_memory && !policy.is_phase && policy.from_panels;
   return !policy.is_phase || (a != ConvAlgorithm::kSpread && a != ConvAlgorithm::kGrouped);
 }
@@ -175,7 +177,7 @@ bool is_asked(const ConvCandidate& c, const ConvPolicy& policy) {
   return c.allowed && is_left(c.algorithm, policy) && policy.force.allows(c.algorithm);
 }
 
-ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
+ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& limits, const ConvPolicy& policy) {
   ConvCandidates c;
   for (int i = 0; i < kConvAlgorithms; ++i) {
     ConvCandidate& one = c.list[i];
@@ -187,12 +189,14 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       continue;
     }
     const bool winograd = is_winograd(one.algorithm);
-    if (kWithForms) one.bytes = static_cast<double>(packed_conv_size(p, one.algorithm)) * 4;
+    const bool on_the_way = winograd && policy.on_the_way();
+    const ConvAlgorithm form = on_the_way ? ConvAlgorithm::kImplicit : one.algorithm;
+    if (kWithForms) one.bytes = static_cast<double>(packed_conv_size(p, form)) * 4;
     one.error = error_of(p, one.algorithm);
     one.allowed = !winograd || one.error <= kMostConvError;
     one.modest = !winograd || one.error <= kMostOfDirect * error_of(p, ConvAlgorithm::kImplicit);
     if (winograd)
-      one.cycles = winograd_cycles(p, one.algorithm, isa, limits);
+      one.cycles = winograd_cycles(p, one.algorithm, on_the_way, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kDepthwise)
       one.cycles = depthwise_cycles(p, isa);
     else if (one.algorithm == ConvAlgorithm::kGrouped)
@@ -210,8 +214,10 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
 }
 
 ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLimits& limits, const ConvPolicy& policy) {
-  const ConvCandidates all = conv_candidates(p, isa, limits);
-  if (!policy.force.set)
+  const ConvCandidates all = conv_candidates(p, isa, limits, policy);
+  // Measured were weights that had been transformed before.
+  const bool is_other = policy.low_memory && is_winograd(policy.tuned);
+  if (!policy.force.set && !is_other)
     for (const ConvCandidate& c : all.list)
       if (c.algorithm == policy.tuned && is_unasked(c, policy)) return c.algorithm;
   const ConvCandidate* best = nullptr;
@@ -226,8 +232,8 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& p, Isa isa, const GemmLim
 ConvAlgorithm choose_conv_algorithm(const ConvProblem& p) { return choose_conv_algorithm(p, Isa::kAvx512, {}); }
 
 size_t print_candidates(const ConvProblem& p, ConvAlgorithm chosen, Isa isa, const GemmLimits& limits,
-                        std::span<char> out) {
-  return print_list<ConvCandidate>(conv_candidates(p, isa, limits).list, chosen, out);
+                        const ConvPolicy& policy, std::span<char> out) {
+  return print_list<ConvCandidate>(conv_candidates(p, isa, limits, policy).list, chosen, out);
 }
 
 }  // namespace mica

@@ -35,7 +35,8 @@ inline constexpr int kConvAlgorithms = 9;
 struct ConvCandidates {
   ConvCandidate list[kConvAlgorithms];
 };
-ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLimits& limits);
+ConvCandidates conv_candidates(const ConvProblem& problem, Isa isa, const GemmLimits& limits,
+                               const ConvPolicy& policy = {});
 
 // The share of pairs of a tap and an output that meet the input: taps far apart on a small picture find little but
 // padding. 1 without dilation, where hardly any are missed.
@@ -51,6 +52,6 @@ double priced_cycles(const ConvCandidate& candidate, double error);
 // The candidates that fit: "implicit 1839 kcycles, error 15213e-9; winograd6 612 kcycles, error 7411e-9 (chosen)".
 // Returns the length; writes no more than there is room for.
 size_t print_candidates(const ConvProblem& problem, ConvAlgorithm chosen, Isa isa, const GemmLimits& limits,
-                        std::span<char> out);
+                        const ConvPolicy& policy, std::span<char> out);
 
 }  // namespace mica

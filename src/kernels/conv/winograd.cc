@@ -16,6 +16,11 @@ constexpr int64_t kFloatBytes = 4;
 constexpr double kNextCacheBytes = 20, kWorthLarger = 0.95;
 constexpr int64_t kFarWeights = 4;  // second-level caches: so many that the next cache hardly keeps them
 
+// Of weights that are transformed on the way: a vector of one point, and fewer channels than make it worth a call.
+constexpr double kWeightCycles = 4.5;
+constexpr int64_t kLeastChannels = 16;
+constexpr int64_t kMostScratch = 2;  // second-level caches, that tiles then take
+
 constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 4;
 
@@ -39,33 +44,12 @@ bool exists(int points, int taps) {
   return points == 8 && (taps == 3 || taps == 5 || taps == 7);
 }
 
-WinogradRows weight_rows(int points, int taps) {
-  WinogradRows rows;
-  if (points == 1) {
-    rows.g[0][0] = 1;
-    return rows;
-  }
-  const WinogradPolynomials w = winograd_polynomials(points);
-  rows.g[0][0] = 1 / w.zero[0];
-  rows.g[points - 1][taps - 1] = 1;
-  for (int i = 0; i < w.pairs; ++i)
-    for (int sign = 0; sign < 2; ++sign) {
-      const double p = sign ? -w.p[i] : w.p[i];
-      double value = 0, power = 1;
-      for (int k = 0; k < w.pairs; ++k, power *= p * p) value += w.rest[i][k] * power;
-      value *= 2 * p * p;  // (x + p)·x at x = p
-      power = 1 / value;
-      for (int k = 0; k < taps; ++k, power *= p) rows.g[1 + 2 * i + sign][k] = power;
-    }
-  return rows;
-}
-
 // The largest Σ over points of (A_ki b_i g_i)² of any output k, over the number of taps; g_i² of both filters.
 double amplification(const WinogradPlane& plane, int axis) {
   const int points = plane.points[axis], taps = plane.taps[axis], filters = plane.filters[axis];
   if (points == 1) return 1;
   const WinogradPolynomials w = winograd_polynomials(points);
-  const WinogradRows rows = weight_rows(points, taps);
+  const WinogradRows rows = winograd_rows(points, taps);
   const int shorter = plane.uneven[axis] ? taps - 1 : taps, tile = plane.tile[axis];
   double size[kMostWinogradPoints] = {};  // (b_i g_i)²
   for (int i = 0; i < points; ++i) {
@@ -89,23 +73,24 @@ double amplification(const WinogradPlane& plane, int axis) {
   return most / (filters > 1 ? taps + shorter : taps);
 }
 
-WinogradWeights weights_of(const WinogradPlane& plane) {
-  WinogradWeights w{.rows = weight_rows(plane.points[1], plane.taps[1])};
-  for (int axis = 0; axis < 2; ++axis) w.points[axis] = plane.points[axis], w.taps[axis] = plane.taps[axis];
-  return w;
-}
-
-// Aims at a slice's matrices of one panel, `u` being the group's. Returns which filters they come from.
-WinogradSlice aim_weights(const WinogradPlane& plane, int64_t slice, const PanelOf& panel, float* u,
-                          WinogradWeights& one) {
-  const WinogradSlice s = winograd_slice(plane, slice);
-  for (int axis = 0; axis < 2; ++axis) one.is_shorter[axis] = plane.uneven[axis] && s.filter[axis] == 1;
+// Aims at a slice's matrices of one panel, `u` being the group's.
+void aim_matrices(const WinogradPlane& plane, int64_t slice, const PanelOf& panel, float* u, WinogradWeights& one) {
   for (int point = 0; point < plane.all_points(); ++point) {
     const WinogradRange range = winograd_range(plane, point);
     const int64_t place = slice - range.first;
     const bool has_part = place >= 0 && place < range.count;
     one.to[point] = has_part ? u + (panel.index * range.count + place) * panel.channels * kPanel : nullptr;
     u += range.count * panel.count * panel.channels * kPanel;
+  }
+}
+
+// What a slice's filters are; returns which they are.
+WinogradSlice take_filters(const WinogradPlane& plane, int64_t slice, WinogradWeights& one) {
+  const WinogradSlice s = winograd_slice(plane, slice);
+  for (int axis = 0; axis < 2; ++axis) {
+    one.points[axis] = plane.points[axis];
+    one.taps[axis] = plane.taps[axis];
+    one.is_shorter[axis] = plane.uneven[axis] && s.filter[axis] == 1;
   }
   return s;
 }
@@ -171,31 +156,53 @@ WinogradRange winograd_range(const WinogradPlane& plane, int point) {
   return {first * plane.outer_taps, (end - first) * plane.outer_taps};
 }
 
+int64_t winograd_channels(const WinogradPlane& plane, int64_t channels, const GemmLimits& limits) {
+  const int64_t channel_bytes = plane.all_points() * kPanelsOnTheWay * kPanel * kFloatBytes;
+  const int64_t fit = most(limits.l2_bytes * 3 / 10 / channel_bytes, kLeastChannels);
+  return ceil_div(channels, ceil_div(channels, fit));
+}
+
+double winograd_block_cycles(const WinogradPlane& plane, const WinogradWork& work, int64_t tiles, Isa isa,
+                             const GemmLimits& limits) {
+  const auto points = static_cast<double>(plane.all_points());
+  const int64_t depth = winograd_depth(plane, work.channels), panels = work.out_columns / kPanel;
+  if (!work.on_the_way) return points * product_cycles(isa, tiles, panels, depth);
+  const int64_t part = winograd_channels(plane, work.channels, limits);
+  const auto parts = static_cast<double>(plane.slices() * ceil_div(work.channels, part));
+  const auto taps = static_cast<double>(plane.matrices() * work.channels * work.out_columns) / cost_lanes(isa).lanes;
+  const auto deep = static_cast<int64_t>(static_cast<double>(depth) / parts);
+  return points * parts * product_cycles(isa, tiles, panels, deep) + taps * kWeightCycles;
+}
+
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa isa, const GemmLimits& limits) {
   const int64_t tile_rows = cost_lanes(isa).rows, points = plane.all_points();
-  const int64_t tile_bytes = points * (work.row + work.columns) * kFloatBytes, room = limits.l2_bytes * 2 / 5;
+  const int64_t columns = work.on_the_way ? least(work.out_columns, kPanelsOnTheWay * kPanel) : work.out_columns;
+  const int64_t tile_bytes = points * (winograd_row(plane, work.channels) + columns) * kFloatBytes;
+  const int64_t room = limits.l2_bytes * 2 / 5;
   int64_t fit = room / tile_bytes / tile_rows * tile_rows;
   if (fit < tile_rows) fit = tile_rows;
   // The nearest number of equal blocks: half a block more in cache costs less than a block with few rows.
   int64_t blocks = (work.tiles + fit / 2) / fit;
   if (blocks < 1) blocks = 1;
-  const int64_t weight_bytes = points * panels_size(work.depth, work.columns) * kFloatBytes;
-  if (weight_bytes > kFarWeights * limits.l2_bytes) {
+  const int64_t weights = points * panels_size(winograd_depth(plane, work.channels), work.out_columns) * kFloatBytes;
+  if (work.on_the_way || weights > kFarWeights * limits.l2_bytes) {
     const auto cost = [&](int64_t count) {
       const int64_t block = ceil_div(work.tiles, count);
-      const double product =
-          static_cast<double>(points * count) * product_cycles(isa, block, work.columns / kPanel, work.depth);
+      const double cycles = static_cast<double>(count) * winograd_block_cycles(plane, work, block, isa, limits);
       const double beyond = block > fit ? 2 * static_cast<double>(work.tiles * tile_bytes) / kNextCacheBytes : 0;
-      return overlapped(product, static_cast<double>(weight_bytes * count), limits) + beyond;
+      const int64_t bytes = work.on_the_way ? 0 : weights * count;
+      return overlapped(cycles, static_cast<double>(bytes), limits) + beyond;
     };
+    // Weights that are transformed on the way are so to save memory.
+    const int64_t roomy =
+        work.on_the_way ? most(ceil_div(work.tiles * tile_bytes, kMostScratch * limits.l2_bytes), 1) : 1;
     int64_t best = blocks;
-    for (int64_t count = blocks - 1; count >= 1; --count)
+    for (int64_t count = blocks - 1; count >= roomy; --count)
       if (cost(count) < cost(best)) best = count;
-    if (cost(best) < kWorthLarger * cost(blocks)) return ceil_div(work.tiles, best);
+    if (work.on_the_way || cost(best) < kWorthLarger * cost(blocks)) return ceil_div(work.tiles, best);
   }
   // Every block passes all weights once: one with few rows waits for them.
-  const int64_t most = (work.tiles + tile_rows / 2) / tile_rows;
-  const int64_t wanted = work.tasks < most ? work.tasks : most;
+  const int64_t wanted = least(work.tasks, (work.tiles + tile_rows / 2) / tile_rows);
   const int64_t count = blocks < wanted ? wanted : blocks;
   if (work.tasks == 1 || count <= limits.threads) return ceil_div(work.tiles, count);
   // Threads have as many blocks each: of seven, one of two threads would have four. `even_block` would cut blocks to
@@ -215,13 +222,14 @@ void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const PanelSou
   const int64_t channels = weights.k[3], panels = panel_count(weights.n), *step = weights.k_stride;
   const int64_t *count = weights.k, down_step = step[plane.from[0]], across_step = step[plane.from[1]];
   float block[kMostTaps][kMostTaps][kPanel];
-  WinogradWeights one = weights_of(plane);
+  WinogradWeights one;
   one.from = block[0][0];
   one.tap_step[0] = kMostTaps * kPanel;
   one.tap_step[1] = kPanel;
   for (int64_t panel = 0; panel < panels; ++panel)
     for (int64_t slice = 0; slice < plane.slices(); ++slice) {
-      const WinogradSlice s = aim_weights(plane, slice, {panel, panels, channels}, u, one);
+      const WinogradSlice s = take_filters(plane, slice, one);
+      aim_matrices(plane, slice, {panel, panels, channels}, u, one);
       for (int64_t c = 0; c < channels; ++c) {
         for (int64_t j = 0; j < kPanel; ++j) {
           const int64_t n = panel * kPanel + j;
@@ -244,19 +252,26 @@ void transform_panels(const ConvProblem& p, ConvAlgorithm algorithm, WinogradWei
                       float* u, int64_t first, int64_t last) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
-  const int64_t down = p.kernel[plane.from[0]], across = p.kernel[plane.from[1]], size = channels * kPanel;
-  WinogradWeights one = weights_of(plane);
-  one.tap_step[0] = plane.stride[0] * across * size;
-  one.tap_step[1] = plane.stride[1] * size;
-  one.channels = channels;
+  const int64_t group = plane.matrices() * panels * channels * kPanel;
+  WinogradWeights one{.channels = channels};
   for (int64_t i = first; i < last; ++i)
     for (int64_t slice = 0; slice < plane.slices(); ++slice) {
-      const PanelOf panel{i % panels, panels, channels};
-      const WinogradSlice s = aim_weights(plane, slice, panel, u + i / panels * plane.matrices() * panels * size, one);
-      const int64_t row = (i * plane.outer_taps + s.outer) * down + s.filter[0];
-      one.from = packed + (row * across + s.filter[1]) * size;
+      aim_taps(plane, p, slice, packed, i, one);
+      aim_matrices(plane, slice, {i % panels, panels, channels}, u + i / panels * group, one);
       kernel(one);
     }
+}
+
+void aim_taps(const WinogradPlane& plane, const ConvProblem& p, int64_t slice, const float* packed, int64_t panel,
+              WinogradWeights& one) {
+  const int64_t down = p.kernel[plane.from[0]], across = p.kernel[plane.from[1]];
+  const int64_t size = p.in_channels / p.groups * kPanel;
+  const WinogradSlice s = take_filters(plane, slice, one);
+  one.tap_step[0] = plane.stride[0] * across * size;
+  one.tap_step[1] = plane.stride[1] * size;
+  one.panel_step = plane.outer_taps * down * across * size;
+  const int64_t row = (panel * plane.outer_taps + s.outer) * down + s.filter[0];
+  one.from = packed + (row * across + s.filter[1]) * size;
 }
 
 double winograd_error(const WinogradPlane& plane, int64_t length) {

@@ -68,18 +68,13 @@ inline __attribute__((always_inline)) int64_t step_of(const ConvView& v, int axi
   return axis == 0 ? v.depth : axis == 1 ? v.row : v.pixel;
 }
 
-// The rows of G: powers of the point over the value of the other factors there.
-struct WinogradRows {
-  double g[kMostWinogradPoints][kMostWinogradPoints] = {};
-};
-
 // Channels of one panel of a filter, as w[tap][channel][16], to u[point][channel][16].
 struct WinogradWeights {
-  WinogradRows rows;
-  int points[2], taps[2];
+  int points[2] = {}, taps[2] = {};
   bool is_shorter[2] = {};  // lacks the last tap of this axis, and has no part in the last point
   const float* from = nullptr;
   int64_t tap_step[2] = {};             // floats from tap to tap
+  int64_t panel_step = 0;               // to the same channels of the next panel
   float* to[kMostWinogradSquare] = {};  // at each point; null where it has no part
   int64_t channels = 1;
 };
@@ -96,14 +91,24 @@ inline int64_t winograd_depth(const WinogradPlane& plane, int64_t channels) {
 }
 
 // How many tiles of a group a task takes: their transformed inputs and products stay in four tenths of the second-level
-// cache, while the weights pass through the rest. Fewer and larger blocks where weights far larger than that cache
-// would take longer to pass so often than tiles from the next cache.
+// cache, while the weights pass through the rest. Fewer and larger blocks where weights far larger than that cache, or
+// weights that each block transforms, would cost more so often than tiles from the next cache.
 struct WinogradWork {
-  int64_t tiles;                // of all images
-  int64_t row, depth, columns;  // floats of a tile's transformed input at a point, those that count, and its products
-  int64_t tasks;                // at least, where the tiles are enough for it
+  int64_t tiles;                  // of all images
+  int64_t channels, out_columns;  // of a group, the latter in whole panels
+  int64_t tasks;                  // at least, where the tiles are enough for it
+  bool on_the_way = false;        // weights are transformed on the way
 };
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa isa, const GemmLimits& limits);
+
+// The cycles of a block's products of all points, with its weights' transform where that happens on the way.
+double winograd_block_cycles(const WinogradPlane& plane, const WinogradWork& work, int64_t tiles, Isa isa,
+                             const GemmLimits& limits);
+
+// Weights that are transformed on the way are so a few panels at a time, and as many channels as keep three tenths of
+// the second-level cache, in equal parts.
+inline constexpr int64_t kPanelsOnTheWay = 2;  // the most that a tile of all rows takes
+int64_t winograd_channels(const WinogradPlane& plane, int64_t channels, const GemmLimits& limits);
 
 // Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16], c through the point's
 // slices and channels. Computed in doubles, rounded once, to the same bits on every instruction set. The plane must
@@ -117,6 +122,10 @@ void pack_winograd(const ConvProblem& problem, ConvAlgorithm algorithm, const Pa
 int64_t winograd_panels(const ConvProblem& problem);
 void transform_panels(const ConvProblem& problem, ConvAlgorithm algorithm, WinogradWeightsFn kernel,
                       const float* panels, float* u, int64_t first, int64_t last);
+
+// Aims at the taps of a slice, of one of those panels; where they go stays.
+void aim_taps(const WinogradPlane& plane, const ConvProblem& problem, int64_t slice, const float* panels, int64_t panel,
+              WinogradWeights& taps);
 
 // The standard deviation of an output's error, relative to that of the output, for inputs and weights that are
 // independent and of mean 0, with chains of `length` products. The model: every rounding is an independent error of

@@ -234,12 +234,14 @@ struct WinogradBlock {
   float* m;                  // [points][tiles][columns]
   int64_t v_row, m_row;      // floats from tile to tile
   int64_t v_point, m_point;  // floats from point to point
+  float* u;                  // [points][panels][channels][16], where weights are transformed on the way
+  int64_t u_panel, u_point;
 };
 
 MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const ConvArgs& args, float* scratch) {
   const ConvProblem& p = args.problem;
   const int64_t channels = panel_count(p.in_channels / p.groups) * kPanel;
-  WinogradBlock block{.v_row = winograd_row(plane, p.in_channels / p.groups), .m_row = args.choice.n_block * kPanel};
+  WinogradBlock block{.v_row = winograd_row(plane, p.in_channels / p.groups), .m_row = args.choice.n_group * kPanel};
   block.table = reinterpret_cast<const float**>(scratch);
   block.zeros = scratch + 2 * kMostWinogradPoints * kMostWinogradPoints;
   block.v = block.zeros + channels;
@@ -247,6 +249,9 @@ MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const Con
   block.v_point = args.choice.tile_block * block.v_row + 16;
   block.m_point = args.choice.tile_block * block.m_row + 16;
   block.m = block.v + plane.all_points() * block.v_point;
+  block.u = block.m + plane.all_points() * block.m_point;
+  block.u_panel = args.choice.channel_block * kPanel;
+  block.u_point = args.choice.n_group * block.u_panel + 16;
   return block;
 }
 
@@ -395,23 +400,6 @@ void winograd_inputs(const WinogradPlane& plane, const ConvArgs& args, const Win
       winograd_pixels(plane, t, s.filter, x, inside(from, p.in[outer]), block.zeros, block.table);
       input(block.table, channels, v, block.v_point);
     }
-  }
-}
-
-// Tasks that differ in their panels alone share the transformed input.
-void run_winograd_tasks(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
-  const ConvProblem& p = args.problem;
-  const WinogradPlane plane = winograd_plane(p, args.choice.algorithm);
-  const WinogradBlock block = winograd_scratch(plane, args, scratch);
-  const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel;
-  const int64_t weights = plane.matrices() * columns * (p.in_channels / p.groups);
-  TileTask task{.group = -1};
-  while (task_begin < task_end) {
-    const TileTask before = task;
-    task = tile_tasks(args, task_begin, task_begin + 1);
-    if (task.group != before.group || task.tile_begin != before.tile_begin) winograd_inputs(plane, args, block, task);
-    winograd_products(plane, p, block, args.w + task.group * weights, task);
-    winograd_outputs(plane, args, block, task);
   }
 }
 

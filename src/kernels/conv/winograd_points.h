@@ -45,4 +45,26 @@ constexpr WinogradPolynomials winograd_polynomials(int points) {
 template <int kPoints>
 inline constexpr WinogradPolynomials kWinogradPolynomials = winograd_polynomials(kPoints);
 
+// The rows of G: powers of the point over the value of the other factors there.
+struct WinogradRows {
+  double g[kMostWinogradPoints][kMostWinogradPoints] = {};
+};
+
+constexpr WinogradRows winograd_rows(int points, int taps) {
+  WinogradRows rows;
+  const WinogradPolynomials w = winograd_polynomials(points);
+  rows.g[0][0] = 1 / w.zero[0];
+  rows.g[points - 1][taps - 1] = 1;
+  for (int i = 0; i < w.pairs; ++i)
+    for (int sign = 0; sign < 2; ++sign) {
+      const double p = sign ? -w.p[i] : w.p[i];
+      double value = 0, power = 1;
+      for (int k = 0; k < w.pairs; ++k, power *= p * p) value += w.rest[i][k] * power;
+      value *= 2 * p * p;  // (x + p)·x at x = p
+      power = 1 / value;
+      for (int k = 0; k < taps; ++k, power *= p) rows.g[1 + 2 * i + sign][k] = power;
+    }
+  return rows;
+}
+
 }  // namespace mica

@@ -10,9 +10,10 @@
 
 namespace mica {
 
-// Bytes a cycle from beyond the second-level cache. Cycles are those of units as wide as vectors: with half units all
-// arithmetic takes two, and memory has moved more meanwhile (13 on Zen 1, 15 to 18 on Zen 4).
-inline double stream_bytes(const GemmLimits& limits) { return limits.half_units ? 15 : 10; }
+// Bytes a cycle from beyond the second-level cache, to one thread: from the next cache or from memory. Cycles are those
+// of units as wide as vectors, of which those of AMD's Zen that are half as wide take two (13 on Zen 1, 15 to 18 on Zen
+// 4; Zen 5 has 11 from memory and 31 from its cache).
+inline double stream_bytes(const GemmLimits& limits) { return limits.adds_apart ? 15 : 10; }
 
 struct CostLanes {
   double lanes, fmas;  // vectors of multiply-adds a cycle

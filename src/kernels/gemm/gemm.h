@@ -30,7 +30,7 @@ struct GemmProblem {
 
 struct GemmLimits {
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;
-  bool half_units = false;  // a vector operation is two for the processor
+  bool adds_apart = false;  // additions have units beside those of multiply-adds
   int threads = 1;
 };
 

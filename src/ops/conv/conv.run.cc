@@ -85,7 +85,7 @@ bool takes_residual(const BindScope& scope) {
 void forms(const BindScope& scope, FormOptions& options) {
   ConvProblem p;
   if (!constant_problem(scope, p)) return;
-  const ConvCandidates all = conv_candidates(p, scope.machine->isa, limits_of(*scope.machine));
+  const ConvCandidates all = conv_candidates(p, scope.machine->isa, limits_of(*scope.machine), conv::policy_of(scope));
   const double direct = all.list[static_cast<int>(ConvAlgorithm::kImplicit) - 1].error;
   for (const ConvCandidate& c : all.list)
     if (c.fits && is_unasked(c, conv::policy_of(scope))) options.add(priced_cycles(c, direct), c.bytes);
@@ -111,7 +111,7 @@ Result<ConvAlgorithm> take_input(BindScope& scope, const conv::Sizes& sizes, con
 Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& step) {
   const ConvProblem& p = step.args.problem;
   ConvChoice& choice = step.args.choice;
-  choice = choose_conv(p, algorithm, step.isa, step.limits);
+  choice = choose_conv(p, algorithm, step.isa, step.limits, step.policy.on_the_way());
   if (!kWithGather || scope.band) return {};
   choose_gathered(p, step.isa, step.limits, choice);
   if (!choice.gathered) return {};

@@ -36,7 +36,8 @@ void pack_at_run(const void* arguments, void* const* operands, const TaskRange&)
 
 Status pack_weights(BindScope& scope, ConvStep& step) {
   const ConvProblem& p = step.args.problem;
-  const ConvAlgorithm algorithm = step.args.choice.algorithm;
+  const bool on_the_way = is_on_the_way(step.args.choice);
+  const ConvAlgorithm algorithm = on_the_way ? ConvAlgorithm::kImplicit : step.args.choice.algorithm;
   if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) {
     const PackKey key = pack_key(p, algorithm), panels = pack_key(p, ConvAlgorithm::kImplicit);
     MICA_TRY(step.args.w, strassen_ahead(scope, pointwise_product(p), 1, key, panels));

@@ -55,7 +55,7 @@ inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char>
   const ConvStep& step = *static_cast<const ConvStep*>(arguments);
   const ConvProblem& p = step.args.problem;
   const ConvAlgorithm chosen = step.args.choice.algorithm;
-  out.length = print_candidates(p, chosen, step.isa, step.limits, text);
+  out.length = print_candidates(p, chosen, step.isa, step.limits, step.policy, text);
   const auto rest = text.subspan(out.length);
   if (rest.size() > 2) {
     out.length += format_to(rest.data(), rest.size(), ". ");
@@ -63,7 +63,7 @@ inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char>
   }
   out.is_tuned = !step.policy.force.set && step.policy.tuned == chosen;
   out.is_forced = step.policy.force.allows(chosen);
-  for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
+  for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits, step.policy).list)
     out.can_force = out.can_force || is_asked(c, step.policy);
   return true;
 }

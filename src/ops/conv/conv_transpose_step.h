@@ -53,7 +53,7 @@ inline bool explain_transpose_step(KernelFn kernel, const void* arguments, std::
     if (i > 0) out.length += format_to(text.data() + out.length, text.size() - out.length, "; ");
     out.length += print(p, step.phases[i].args.choice, text.data() + out.length, text.size() - out.length);
     bool can = false;
-    for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits).list)
+    for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits, step.policy).list)
       can = can || (is_asked(c, step.policy) && (is_winograd(c.algorithm) || c.algorithm == chosen));
     out.can_force = out.can_force || can;
     misses = misses || (can && !step.policy.force.allows(chosen));
