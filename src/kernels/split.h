@@ -29,9 +29,17 @@ inline int inner_loop(const int64_t* dims, int loops, int64_t short_row, int64_t
   return best;
 }
 
-// Panels of a task, in pairs, when `panels` of them are to make `n_tasks`; all of them for one task.
+// Panels of a task when `panels` of them are to make `n_tasks`; all of them for one task. In pairs, since a single one
+// takes more than half of the time of two, or an odd number for each thread where pairs would leave one with more.
 inline int64_t panels_of_task(int64_t panels, int64_t n_tasks, int64_t threads) {
-  return n_tasks > 1 ? 2 * even_block((panels + 1) / 2, n_tasks, threads) : panels;
+  constexpr int64_t kPair = 20, kSingle = 11, kWorth = 19;
+  if (n_tasks <= 1) return panels;
+  const int64_t even = 2 * even_block((panels + 1) / 2, n_tasks, threads), odd = (panels + threads - 1) / threads;
+  const auto longest = [&](int64_t block) {
+    const int64_t tasks = (panels + block - 1) / block;
+    return (tasks + threads - 1) / threads * (block / 2 * kPair + block % 2 * kSingle);
+  };
+  return kPair * longest(odd) < kWorth * longest(even) ? odd : even;
 }
 
 }  // namespace mica

@@ -27,5 +27,20 @@ TEST(EvenBlock, NoWorseThanEqualBlocks) {
       }
 }
 
+TEST(PanelsOfTask, PairsUnlessAThreadWouldHaveMore) {
+  EXPECT_EQ(panels_of_task(64, 8, 2), 8);  // pairs: four tasks for each of two threads
+  EXPECT_EQ(panels_of_task(64, 1, 2), 64);
+  EXPECT_EQ(panels_of_task(2, 2, 2), 1);
+  EXPECT_EQ(panels_of_task(3, 2, 2), 2);    // one thread has a pair either way
+  EXPECT_EQ(panels_of_task(10, 4, 2), 5);   // of pairs, one thread would have six
+  EXPECT_EQ(panels_of_task(62, 4, 2), 16);  // an odd number gains less than it is worth
+  // Of whatever number, the busiest thread has at most half a pair more than its share.
+  for (int64_t panels = 2; panels < 100; ++panels)
+    for (int64_t threads = 2; threads < 5; ++threads) {
+      const int64_t block = panels_of_task(panels, threads, threads), tasks = (panels + block - 1) / block;
+      EXPECT_LE((tasks + threads - 1) / threads * block, (panels + threads - 1) / threads + 1) << panels;
+    }
+}
+
 }  // namespace
 }  // namespace mica

@@ -45,6 +45,14 @@ class Chooser {
     return rows / (2 * threads) >= kHighStrip ? 2 * threads : std::min(rows, threads);
   }
 
+  // The time in which threads that have fewer rows wait, relative to the work: of seven rows, one of two has four.
+  double idle_share(const RowChain& chain, const RowStage& result) const {
+    if (chain.strips <= 1) return 0;
+    const int64_t rows = (result.out_rows + chain.strips - 1) / chain.strips;
+    const int64_t most = (chain.strips + limits_.threads - 1) / limits_.threads * rows;
+    return static_cast<double>(most * limits_.threads) / static_cast<double>(result.out_rows) - 1;
+  }
+
   void flow_of(const RowChain& chain, Flow (&flow)[kMostChainStages]) const {
     const uint32_t n = chain.last - chain.first;
     for (uint32_t i = 0; i <= n; ++i) flow[i] = {INT64_MIN, 0, INT64_MAX};
@@ -71,11 +79,12 @@ class Chooser {
     const int64_t band_count = (result.out_rows + chain.band_rows - 1) / chain.band_rows;
     const auto bands = static_cast<double>(band_count);
     const uint32_t n = chain.last - chain.first;
-    double saved = 0, halo = 0, weights = 0, slides = 0;
+    double saved = 0, halo = 0, weights = 0, slides = 0, work = 0;
     int64_t live = result.row_bytes * chain.band_rows;
     for (uint32_t i = 0; i <= n; ++i) {
       const RowStage& stage = stages_[chain.first + i];
       weights += static_cast<double>(stage.weight_bytes);
+      work += stage.row_work / kWork * static_cast<double>(stage.out_rows);
       live += stage.weight_bytes;
       if (i == n) continue;
       const int64_t window = flow[i].end - flow[i].keep;
@@ -90,8 +99,8 @@ class Chooser {
     const double calls = bands * static_cast<double>(n + 1) * kCall;
     // All of the machine's threads save; the seams of strips cost each of them.
     const double seams = static_cast<double>(chain.strips - 1) * halo;
-    const double images = static_cast<double>(result.images);
-    chain.gain_ns = images * (saved - calls - bands * (weights / kNear + slides / 3) - seams);
+    const double images = static_cast<double>(result.images), idle = work * idle_share(chain, result);
+    chain.gain_ns = images * (saved - calls - bands * (weights / kNear + slides / 3) - seams - idle);
     // Higher bands save calls and copies; where they fill the cache, rows come from beyond it.
     return live <= limits_.l2_bytes * 7 / 8 || limits_.mode == RowChainMode::kAlways;
   }

@@ -50,6 +50,21 @@ TEST(RowChains, ChosenWhereResultsLeaveTheCache) {
   EXPECT_EQ(choose(block(112 * 96 * 4), {.l2_bytes = 1 << 20, .threads = 2}).at(0).strips, 4);
 }
 
+// Of seven rows, one of two threads has four: the other one's wait costs more than the chain saves; of eight it does
+// not wait.
+TEST(RowChains, ThreadsWithFewerRowsWait) {
+  const auto chosen = [](int64_t rows, int threads) {
+    auto stages = block(14 * 576 * 4);
+    stages[0].in_rows = stages[0].out_rows = stages[1].in_rows = 2 * rows;
+    stages[1].out_rows = stages[2].in_rows = stages[2].out_rows = rows;
+    for (RowStage& stage : stages) stage.row_work *= 20;
+    return !choose(stages, {.l2_bytes = 1 << 20, .threads = threads}).empty();
+  };
+  EXPECT_TRUE(chosen(7, 1));
+  EXPECT_FALSE(chosen(7, 2));
+  EXPECT_TRUE(chosen(8, 2));
+}
+
 TEST(RowChains, ResultsThatAreReadElsewhereEndThem) {
   auto stages = block(112 * 96 * 4);
   stages[1].escapes = true;

@@ -41,9 +41,12 @@ double flops_of(const ConvProblem& p) {
   return 2.0 * static_cast<double>(out_pixels(p)) * static_cast<double>(p.out_channels) * static_cast<double>(products);
 }
 
+// Few columns of one group take as long as a panel of them.
 int64_t wanted_tasks(const ConvProblem& p, const GemmLimits& limits) {
   const int64_t wanted = limits.threads > 1 ? kTasksPerThread * limits.threads : 1;
-  return most(1, least(wanted, static_cast<int64_t>(flops_of(p) / kLeastTaskFlops)));
+  const int64_t columns = p.groups > 1 ? p.out_channels : panel_count(p.out_channels) * kPanel;
+  const double flops = flops_of(p) / static_cast<double>(p.out_channels) * static_cast<double>(columns);
+  return most(1, least(wanted, static_cast<int64_t>(flops / kLeastTaskFlops)));
 }
 
 // Parts of tiles and of panels that are tasks together. Every part of tiles passes all weights, every part of panels
@@ -191,9 +194,8 @@ void choose_winograd(const ConvProblem& p, bool on_the_way, Isa isa, const GemmL
   // threads.
   const int64_t m_tasks = ceil_div(c.tiles, c.tile_block), threads = least(wanted, limits.threads);
   const bool is_enough = on_the_way ? m_tasks % threads == 0 : m_tasks >= threads;
-  const int64_t n_tasks = is_enough ? 1 : least(ceil_div(panels, 2), on_the_way ? threads : ceil_div(threads, m_tasks));
+  const int64_t n_tasks = is_enough ? 1 : least(panels, on_the_way ? threads : ceil_div(threads, m_tasks));
   c.n_block = panels_of_task(panels, n_tasks, limits.threads);
-  if (p.groups * m_tasks == 1 && panels == 2 && wanted > 1) c.n_block = 1;  // else one thread would have all
   c.n_group = on_the_way ? least(c.n_block, kPanelsOnTheWay) : c.n_block;
   c.channel_block = on_the_way ? winograd_channels(plane, in, limits) : 0;
   c.tasks = p.groups * m_tasks * ceil_div(panels, c.n_block);

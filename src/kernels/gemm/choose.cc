@@ -81,7 +81,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.n_group = streams ? panels : most(group_bytes / (c.k_block * step_bytes) / main_panels * main_panels, main_panels);
   c.n_group = least(c.n_group, panels);
 
-  const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(most(p.k, 1));
+  const double flops = 2.0 * static_cast<double>(p.m * panels * kPanel) * static_cast<double>(most(p.k, 1));
   int64_t wanted = limits.threads > 1 ? ceil_div(kTasksPerThread * limits.threads, batches) : 1;
   const int64_t streamed = panels * p.k * step_bytes;
   wanted = most(1, least(wanted, most(static_cast<int64_t>(flops / kLeastTaskFlops), streamed / kLeastTaskBytes)));
@@ -91,7 +91,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   // written.
   const bool split_columns = p.b_form != MatrixForm::kPanels || row_tiles < 2 * limits.threads ||
                              (streamed > limits.l2_bytes / 2 && p.n > p.m);
-  const int64_t column_tasks = split_columns ? least(wanted, ceil_div(panels, 2)) : 1;
+  const int64_t column_tasks = split_columns ? least(wanted, panels) : 1;
   c.n_block = panels_of_task(panels, column_tasks, limits.threads);
   c.n_tasks = ceil_div(panels, c.n_block);
   c.m_tasks =

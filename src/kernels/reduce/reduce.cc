@@ -41,7 +41,8 @@ void prepare_reduce(ReduceArgs& args) {
 void prepare_softmax(SoftmaxArgs& args) {
   args.lane_blocks = ceil_div(args.lanes, kLaneBlock);
   const int64_t rows = product(args.outer, args.outer_loops);
-  args.row_block = args.lanes == 1 && args.n > 0 ? (kTaskElements / args.n > 1 ? kTaskElements / args.n : 1) : 1;
+  const int64_t elements = args.n <= kShortAxis ? kTaskElements / 8 : kTaskElements;  // gathered one by one
+  args.row_block = args.lanes == 1 && args.n > 0 ? (elements / args.n > 1 ? elements / args.n : 1) : 1;
   args.tasks = args.n == 0 ? 0 : ceil_div(rows, args.row_block) * args.lane_blocks;
 }
 

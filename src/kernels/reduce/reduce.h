@@ -32,6 +32,8 @@ struct ReduceArgs {
 };
 void prepare_reduce(ReduceArgs& args);  // sets lane_blocks and tasks
 
+inline constexpr int64_t kShortAxis = 8;  // rows of softmax too short for a vector of their own
+
 struct SoftmaxArgs {
   bool logarithm = false;
   bool zero_nan = false;  // zeros where the results would be NaN; not of logarithms

@@ -169,8 +169,6 @@ void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int widt
 }
 
 // Rows too short for a vector of their own go side by side: each is a lane, whoever its neighbours are.
-constexpr int64_t kShortAxis = 8;
-
 void softmax_short_rows(const SoftmaxArgs& args, const float* in, float* out, int64_t first, int64_t end) {
   SoftmaxArgs across = {
       .logarithm = args.logarithm, .zero_nan = args.zero_nan, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
