@@ -8,8 +8,10 @@ namespace mica::MICA_ISA {
 // code is better without the loop.
 inline constexpr bool kManyTiles = kPanelVectors > 1;
 
+// One row reads all of its panels from beyond the first-level cache, which gives a line a cycle at best: as many sums
+// as a multiply-add takes cycles keep pace with lines that are one vector.
 constexpr int wide_panels(int rows) {
-  const int vectors = rows == 1 ? 8 : rows <= 3 ? 4 : 0;
+  const int vectors = rows == 1 && kLanes < kPanel ? 8 : rows <= 3 ? 4 : 0;
   const int panels = vectors / kPanelVectors;
   return panels > kMainPanels ? panels : kMainPanels;
 }

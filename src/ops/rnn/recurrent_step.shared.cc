@@ -193,11 +193,12 @@ void run_parts(const RecurrentStep& s, const Walk& w, const Turn& turn, int64_t 
     product.epilogue.bias = s.r_bias[turn.d];
   else
     product.epilogue.residual = turn.sums;
-  if (s.parts == 1)
-    s.gemm->run(product, 0, product.choice.tasks, w.product);
-  else
-    for (int64_t gate = 0; gate < s.gates; ++gate)
-      s.gemm->run(product, gate * s.parts + first, gate * s.parts + last, w.product);
+  // There and back: the weights that the last step read last are still near.
+  const int64_t runs = s.parts == 1 ? product.choice.tasks : s.gates;
+  for (int64_t i = 0; i < runs; ++i) {
+    const int64_t run = (turn.time % 2 ? runs - 1 - i : i) * s.parts;
+    s.gemm->run(product, run + first, run + last, w.product);
+  }
   if (s.cell == Cell::kGruResetFirst) reset_states(s, w, turn.d, turn.sums);
   const int64_t each = s.hidden / s.parts;
   const Units units{first * each, (last - first) * each};
@@ -378,6 +379,18 @@ void split_units(RecurrentStep& s, int threads) {
   c.n_tasks = c.tasks = s.gates * s.parts;
 }
 
+// Weights that one thread reads in the other order with every other time step, as many at a time as a tile takes of one
+// row.
+void split_weights(RecurrentStep& s) {
+  constexpr int64_t kPanelsAtATime = 8;
+  GemmChoice& c = s.product.choice;
+  if (c.m_tasks != 1 || c.n_tasks != 1) return;
+  const int64_t panels = panel_count(s.product.problem.n);
+  c.n_block = std::min(panels, kPanelsAtATime);
+  c.n_group = std::min(c.n_group, c.n_block);
+  c.n_tasks = c.tasks = (panels + c.n_block - 1) / c.n_block;
+}
+
 // The products of one time step.
 void set_products(const BindScope& scope, RecurrentStep& s) {
   GemmLimits limits = limits_of(*scope.machine);
@@ -390,7 +403,11 @@ void set_products(const BindScope& scope, RecurrentStep& s) {
   g.c_stride = width;
   g.epilogue.residual_stride = s.sums_batch;
   g.choice = choose_gemm(g.problem, scope.machine->isa, limits);
-  if (!twice) return split_units(s, scope.machine->threads);
+  if (!twice) {
+    split_units(s, scope.machine->threads);
+    if (s.parts == 1) split_weights(s);
+    return;
+  }
   s.candidate_from = 2 * s.hidden / kPanel * kPanel;
   GemmArgs& second = s.candidate;
   second = g;
