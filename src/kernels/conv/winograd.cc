@@ -22,7 +22,7 @@ constexpr int64_t kLeastChannels = 16;
 constexpr int64_t kMostScratch = 2;  // second-level caches, that tiles then take
 
 constexpr double kUnit = kRoundingUnit;
-constexpr double kTransformRoundings = 4;
+constexpr double kTransformRoundings = 5;
 
 constexpr int kMostTaps = kMostWinogradPoints - 1;  // of a filter
 

@@ -130,8 +130,8 @@ void aim_taps(const WinogradPlane& plane, const ConvProblem& problem, int64_t sl
 // The standard deviation of an output's error, relative to that of the output, for inputs and weights that are
 // independent and of mean 0, with chains of `length` products. The model: every rounding is an independent error of
 // variance u²/3 of its result's square, u = 2^-24. A chain of n additions of equal terms then has the variance n ·
-// u²/6; four roundings more stand for the transforms. A product at point i has the variance b_i² g_i² (the squared
-// lengths of the rows of Bᵀ and G) of a plain one, and reaches output k times A_ki².
+// u²/6; five roundings more stand for the transforms, one of them for the weights'. A product at point i has the
+// variance b_i² g_i² (the squared lengths of the rows of Bᵀ and G) of a plain one, and reaches output k times A_ki².
 double winograd_error(const WinogradPlane& plane, int64_t length);
 
 }  // namespace mica
