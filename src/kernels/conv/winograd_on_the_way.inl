@@ -46,12 +46,13 @@ MICA_INLINE void transform_part(const WinogradPlane& plane, const WinogradBlock&
 // calls are not a multiple of the taps, the first ones are in more pieces.
 struct TapRuns {
   WinogradWeights taps;
-  int64_t runs, pieces = 0, more = 0;  // taps left of all panels; pieces of each, and how many are in one more
-  int64_t line = 0;                    // of the tap
+  int64_t runs = 0, pieces = 0, more = 0;  // taps left of all panels; pieces of each, and how many are in one more
+  int64_t line = 0;                        // of the tap
   int tap[2] = {};
 
-  MICA_INLINE TapRuns(const WinogradWeights& next, int64_t panels, int64_t calls)
-      : taps(next), runs(panels * taps.taps[0] * taps.taps[1]) {
+  MICA_INLINE TapRuns(const WinogradWeights& next, int64_t panels, int64_t calls) : taps(next) {
+    for (int axis = 0; axis < 2; ++axis) taps.taps[axis] -= taps.is_shorter[axis];
+    runs = panels * taps.taps[0] * taps.taps[1];
     if (runs > 0) pieces = calls / runs, more = calls % runs;
     if (pieces == 0) pieces = 1, more = 0;
   }
