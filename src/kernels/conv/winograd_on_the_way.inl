@@ -4,7 +4,6 @@
 //
 // A point's sums go on from block to block of channels in the order of the transformed form: the bits are its own.
 #pragma once
-#include "kernels/conv/winograd.inl"
 #include "kernels/conv/winograd_weights.inl"
 
 namespace mica::MICA_ISA {

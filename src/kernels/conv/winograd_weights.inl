@@ -1,7 +1,7 @@
 // Winograd's transform of weights, 16 output channels side by side. Included by conv.isa.cc. By additions and
 // multiplications alone, so that every instruction set gives the same bits.
 #pragma once
-#include "kernels/conv/winograd.h"
+#include "kernels/conv/winograd.inl"
 #include "kernels/pack/pack.h"
 #include "simd/simd.h"
 
@@ -23,14 +23,16 @@ MICA_INLINE void weight_points(const F32 (&d)[kTaps], F32 (&out)[kPoints]) {
   }
 }
 
-// A shorter filter, which not every one is, has a last tap of zero, and nothing is written where it has no part.
-template <int kPoints, int kTaps, bool kFlat, bool kShorter>
+// A shorter filter has a last tap of zero, and nothing is written where it has no part. In a line where the values of
+// all points have a chance to stay in registers.
+template <int kPoints, int kTaps, bool kFlat>
 void transform_weights(const WinogradWeights& w) {
   constexpr int kDown = kFlat ? 1 : kTaps, kRows = kFlat ? 1 : kPoints;
-  const int down = kDown - (kShorter && w.is_shorter[0]), across = kTaps - (kShorter && w.is_shorter[1]);
+  constexpr bool kInLine = kRows * kTaps <= 18;
+  const int down = kDown - w.is_shorter[0], across = kTaps - w.is_shorter[1];
   for (int64_t at = 0; at < w.channels * kPanel; at += kLanes) {
     F32 half[kRows][kTaps];
-    MICA_UNROLL for (int x = 0; x < kTaps; ++x) {
+    repeat<kTaps, kInLine>([&](int x) __attribute__((always_inline)) {
       F32 d[kDown], e[kRows];
       MICA_UNROLL for (int y = 0; y < kDown; ++y) d[y] =
           y < down && x < across ? load(w.from + y * w.tap_step[0] + x * w.tap_step[1] + at) : zero();
@@ -39,25 +41,19 @@ void transform_weights(const WinogradWeights& w) {
       else
         weight_points<kPoints, kTaps>(d, e);
       MICA_UNROLL for (int i = 0; i < kRows; ++i) half[i][x] = e[i];
-    }
-    MICA_UNROLL for (int i = 0; i < kRows; ++i) {
+    });
+    repeat<kRows, kInLine>([&](int i) __attribute__((always_inline)) {
       F32 out[kPoints];
       weight_points<kPoints, kTaps>(half[i], out);
-      MICA_UNROLL for (int j = 0; j < kPoints; ++j) {
-        float* to = w.to[i * kPoints + j];
-        if (!kShorter || to) store(to + at, out[j]);
-      }
-    }
+      MICA_UNROLL for (int j = 0; j < kPoints; ++j) if (float* to = w.to[i * kPoints + j]) store(to + at, out[j]);
+    });
   }
 }
 
 template <int kPoints, int kTaps>
 MICA_INLINE void transform_weights(const WinogradWeights& w) {
-  const bool is_shorter = w.is_shorter[0] || w.is_shorter[1];
-  if (w.points[0] == 1)
-    return is_shorter ? transform_weights<kPoints, kTaps, true, true>(w)
-                      : transform_weights<kPoints, kTaps, true, false>(w);
-  is_shorter ? transform_weights<kPoints, kTaps, false, true>(w) : transform_weights<kPoints, kTaps, false, false>(w);
+  if (w.points[0] == 1) return transform_weights<kPoints, kTaps, true>(w);
+  transform_weights<kPoints, kTaps, false>(w);
 }
 
 void winograd_weights(const WinogradWeights& w) {
