@@ -111,8 +111,7 @@ inline constexpr int64_t kPanelsOnTheWay = 2;  // the most that a tile of all ro
 int64_t winograd_channels(const WinogradPlane& plane, int64_t channels, const GemmLimits& limits);
 
 // Weights of all groups: for each, matrices c x n, each in panels of 16: u[point][panel][c][16], c through the point's
-// slices and channels. Computed in doubles, rounded once, to the same bits on every instruction set. The plane must
-// fit.
+// slices and channels. To the same bits on every instruction set. The plane must fit.
 int64_t winograd_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 // This one makes those of one group, from weights that stand anywhere.
 void pack_winograd(const ConvProblem& problem, ConvAlgorithm algorithm, const PanelSource& weights, float* u,

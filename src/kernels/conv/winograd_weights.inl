@@ -10,8 +10,8 @@ namespace mica::MICA_ISA {
 // G d along one axis; the points ±p share the sums of even and of odd powers.
 template <int kPoints, int kTaps>
 MICA_INLINE void weight_points(const F32 (&d)[kTaps], F32 (&out)[kPoints]) {
-  static constexpr WinogradRows kRows = winograd_rows(kPoints, kTaps);
-  const auto at = [&](int i, int k) { return mul(d[k], set1(static_cast<float>(kRows.g[i][k]))); };
+  static constexpr WinogradRows kWeights = winograd_rows(kPoints, kTaps);
+  const auto at = [&](int i, int k) { return mul(d[k], set1(static_cast<float>(kWeights.g[i][k]))); };
   out[0] = at(0, 0);
   out[kPoints - 1] = d[kTaps - 1];
   MICA_UNROLL for (int i = 1; i < kPoints - 1; i += 2) {

@@ -85,10 +85,11 @@ bool takes_residual(const BindScope& scope) {
 void forms(const BindScope& scope, FormOptions& options) {
   ConvProblem p;
   if (!constant_problem(scope, p)) return;
-  const ConvCandidates all = conv_candidates(p, scope.machine->isa, limits_of(*scope.machine), conv::policy_of(scope));
+  const ConvPolicy policy = conv::policy_of(scope);
+  const ConvCandidates all = conv_candidates(p, scope.machine->isa, limits_of(*scope.machine), policy);
   const double direct = all.list[static_cast<int>(ConvAlgorithm::kImplicit) - 1].error;
   for (const ConvCandidate& c : all.list)
-    if (c.fits && is_unasked(c, conv::policy_of(scope))) options.add(priced_cycles(c, direct), c.bytes);
+    if (c.fits && is_unasked(c, policy)) options.add(priced_cycles(c, direct), c.bytes);
 }
 
 // Chooses the algorithm, and has the input turned where that wants it; kAuto when its strides allow neither.

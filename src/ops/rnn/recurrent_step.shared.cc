@@ -364,6 +364,15 @@ bool set_rows(const BindScope& scope, bool batch_first, RecurrentStep& s) {
          (s.cell != Cell::kLstm || rows_of(scope.input(kC0), kC0, batch_first, s.first_c));
 }
 
+// Tasks of so many panels each, of a product whose rows are one task's.
+void cut_panels(GemmArgs& product, int64_t n_block) {
+  const int64_t panels = panel_count(product.problem.n);
+  GemmChoice& c = product.choice;
+  c.n_block = std::min(panels, n_block);
+  c.n_group = std::min(c.n_group, c.n_block);
+  c.n_tasks = c.tasks = (panels + c.n_block - 1) / c.n_block;
+}
+
 // As many parts of whole panels as there are threads, none of less work than a hundred thousand multiply-adds: 2 µs of
 // reading weights from the second-level cache. Two directions are tasks already.
 void split_units(RecurrentStep& s, int threads) {
@@ -373,22 +382,15 @@ void split_units(RecurrentStep& s, int threads) {
   s.parts = std::max<int64_t>(std::min<int64_t>(threads, work / kLeastWork), 1);
   while (panels % s.parts != 0) --s.parts;
   if (s.parts == 1) return;
-  GemmChoice& c = s.product.choice;
-  c.n_block = panels / s.parts;
-  c.n_group = std::min(c.n_group, c.n_block);
-  c.n_tasks = c.tasks = s.gates * s.parts;
+  cut_panels(s.product, panels / s.parts);
 }
 
 // Weights that one thread reads in the other order with every other time step, as many at a time as a tile takes of one
 // row.
 void split_weights(RecurrentStep& s) {
   constexpr int64_t kPanelsAtATime = 8;
-  GemmChoice& c = s.product.choice;
-  if (c.m_tasks != 1 || c.n_tasks != 1) return;
-  const int64_t panels = panel_count(s.product.problem.n);
-  c.n_block = std::min(panels, kPanelsAtATime);
-  c.n_group = std::min(c.n_group, c.n_block);
-  c.n_tasks = c.tasks = (panels + c.n_block - 1) / c.n_block;
+  const GemmChoice& c = s.product.choice;
+  if (c.m_tasks == 1 && c.n_tasks == 1) cut_panels(s.product, kPanelsAtATime);
 }
 
 // The products of one time step.
