@@ -25,6 +25,10 @@ TEST(ConvChoice, SuitsTheProblem) {
   EXPECT_EQ(algorithm(56, 64, 64, 3, 1, 64), ConvAlgorithm::kDepthwise);
   EXPECT_EQ(algorithm(56, 64, 64, 1, 1, 1), ConvAlgorithm::kPointwise);
   EXPECT_EQ(algorithm(56, 64, 64, 1, 2, 1), ConvAlgorithm::kImplicit);
+  // Groups: few channels do not pay for where a tile's inputs lie, one such place for each of a stride's four filters.
+  EXPECT_EQ(algorithm(112, 64, 64, 3, 2, 4), ConvAlgorithm::kGrouped);
+  EXPECT_EQ(algorithm(28, 128, 128, 3, 1, 8), ConvAlgorithm::kWinograd6);
+  EXPECT_EQ(algorithm(14, 408, 408, 3, 1, 17), ConvAlgorithm::kWinograd6);
 }
 
 TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {

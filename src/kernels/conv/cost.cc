@@ -10,12 +10,13 @@
 namespace mica {
 namespace {
 
-constexpr double kSmallBytes = 4;  // of matrices of one group, so small that nothing is fetched ahead
+constexpr double kGroupBytes = 8;  // a cycle, of groups' weights: each is too small for much to be fetched ahead
 constexpr double kSegmentCycles = 6;
 constexpr double kInputCycles = 3.5, kOutputCycles = 4;  // a vector of one point of a transform
 // Two axes of eight points do not stay in registers.
 constexpr double kSpilledCycles = 1.0;
 constexpr double kTileCycles = 40;        // of a transform, beside its vectors
+constexpr double kPlaceCycles = 3;        // where one point of a tile's input lies
 constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
 
 constexpr double kBandCycles = 3;   // a vector of a pixel, read or written, on its way into a band
@@ -31,7 +32,7 @@ struct GroupCost {
   double product, weights, around;
 };
 double of_groups(const ConvProblem& p, const GroupCost& one, const GemmLimits& limits) {
-  if (p.groups > 1) return static_cast<double>(p.groups) * (one.product + one.around + one.weights / kSmallBytes);
+  if (p.groups > 1) return static_cast<double>(p.groups) * (one.product + one.around + one.weights / kGroupBytes);
   return overlapped(one.product, one.weights, limits) + one.around;
 }
 
@@ -115,7 +116,8 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, bool on_th
   const double spilled = points > 36 ? kSpilledCycles : 0;
   const double vectors = static_cast<double>(plane.slices() * ceil_div(channels, lanes)) * (kInputCycles + spilled) +
                          static_cast<double>(ceil_div(columns, lanes)) * (kOutputCycles + spilled);
-  const double transforms = static_cast<double>(tiles) * (points * vectors + 2 * kTileCycles + 2 * points);
+  const double begun = static_cast<double>(plane.slices()) * (kTileCycles + kPlaceCycles * points);
+  const double transforms = static_cast<double>(tiles) * (points * vectors + begun + kTileCycles + points);
   const WinogradWork work{tiles, channels, panel_count(columns) * kPanel, 1, on_the_way};
   const int64_t block = winograd_block(plane, work, isa, limits);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
