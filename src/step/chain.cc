@@ -8,8 +8,8 @@ namespace {
 bool chain_type(DType dtype, ChainType& type) {
   switch (dtype) {
     case DType::kF32: type = ChainType::kF32; return true;
-    case DType::kF16: type = ChainType::kF16; return true;
-    case DType::kBf16: type = ChainType::kBf16; return true;
+    case DType::kF16: type = ChainType::kF16; return kWithHalfChains;
+    case DType::kBf16: type = ChainType::kBf16; return kWithHalfChains;
     default: return false;
   }
 }

@@ -48,7 +48,10 @@ void move_loop(ChainArgs& args, int from, int to) {
   for_each_operand(args, [&](ChainOperand& o) { o.strides[to] = o.strides[from]; });
 }
 
-constexpr int64_t kShortRow = 16, kLongRow = 64;
+constexpr int64_t kShortRow = 16;
+// Longer rows hide what is done around each; operands of another layout are turned by squares.
+constexpr int64_t kNearRow = 64, kSquare = 32;
+static_assert(kSquare * kSquare <= kChainTile);
 
 // Loop i + 1 continues loop i for every operand.
 bool continues(ChainArgs& args, int outer, int inner) {
@@ -83,6 +86,19 @@ int64_t repeat_rows(ChainArgs& args) {
   return row;
 }
 
+// How many rows of the last loop but one go together, and how much of each.
+void join_rows(ChainArgs& args) {
+  const int outer = args.loops - 2, inner = args.loops - 1;
+  args.rows = 1;
+  args.columns = kChainTile;
+  if (args.loops < 2) return;
+  bool turned = false;
+  for_each_operand(args, [&](ChainOperand& o) { turned = turned || (o.strides[outer] == 1 && o.strides[inner] > 1); });
+  if (!turned && args.dims[inner] > kNearRow) return;
+  args.columns = turned && args.dims[inner] > kSquare ? kSquare : args.dims[inner];
+  args.rows = kChainTile / args.columns;
+}
+
 }  // namespace
 
 void prepare_chain(ChainArgs& args) {
@@ -115,15 +131,15 @@ void prepare_chain(ChainArgs& args) {
     for_each_operand(args, [](ChainOperand& o) { o.strides[0] = 1; });
   }
   const int64_t period = repeat_rows(args);
-  if (period == 1) swap_loops(args, inner_loop(args.dims, args.loops, kShortRow, kLongRow), args.loops - 1);
-  int64_t rows = 1;
-  for (int i = 0; i + 1 < args.loops; ++i) rows *= args.dims[i];
+  args.all_rows = 1;
+  for (int i = 0; i + 1 < args.loops; ++i) args.all_rows *= args.dims[i];
   const int64_t inner = args.dims[args.loops - 1];
-  if (empty || rows == 0 || inner == 0) return;
+  if (empty || args.all_rows == 0 || inner == 0) return;
+  if (period == 1) join_rows(args);
   args.chunk = inner < kTaskElements ? inner : kTaskElements / period * period;
   args.chunks = (inner + args.chunk - 1) / args.chunk;
   args.row_block = args.chunks > 1 ? 1 : kTaskElements / inner;
-  args.tasks = (rows + args.row_block - 1) / args.row_block * args.chunks;
+  args.tasks = (args.all_rows + args.row_block - 1) / args.row_block * args.chunks;
 }
 
 }  // namespace mica

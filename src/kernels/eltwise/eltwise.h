@@ -18,7 +18,7 @@ inline constexpr int kMaxChainLoops = 10;
 inline constexpr int kMaxChainPeriods = 2;   // operands with a period
 inline constexpr int64_t kChainTile = 1024;  // floats: with an operand beside it a quarter of a first-level cache
 
-inline constexpr bool kWithByteChains = has_part("bytes", "1");
+inline constexpr bool kWithByteChains = has_part("bytes", "1"), kWithHalfChains = has_part("bytes", "2");
 enum class ChainType : uint8_t { kF32, kF16, kBf16, kU8, kI8 };
 
 struct ChainOperand {
@@ -41,7 +41,9 @@ struct ChainArgs {
   ChainOperand in, out;
   int count = 0;
   ChainStep steps[kMaxChainSteps];
-  int64_t row_block = 1, chunk = 0, chunks = 0, tasks = 0;  // rows of the inner loop, and pieces of one, per task
+  int64_t all_rows = 1;                                     // of the inner loop
+  int64_t row_block = 1, chunk = 0, chunks = 0, tasks = 0;  // rows, and pieces of one, per task
+  int64_t rows = 1, columns = kChainTile;                   // of what goes through all functions at a time
 };
 
 // Merges and orders the loops by out's addresses, and cuts the work into tasks. Results never depend on the cut.

@@ -62,17 +62,24 @@ constexpr Tables make_tables() {
 }
 constexpr Tables kTables = make_tables();
 
-// An operand's place in the current row.
+// An operand's place in the current row, or in the first of several.
 struct Cursor {
   const void* data;
-  int64_t stride;
+  int64_t stride, step;  // from element to element, from row to row
   ChainType type;
   int64_t period = 0;
   const float* repeated = nullptr;  // a tile of periods, where there is one
 };
 
+// Elements of a few adjacent rows, from so many in on.
+struct Block {
+  int64_t rows, begin, columns;
+};
+
+bool is_f32(ChainType type) { return (!kWithHalfChains && !kWithByteChains) || type == ChainType::kF32; }
+
 const void* offset_of(const void* data, ChainType type, int64_t elements) {
-  const int64_t bytes = type == ChainType::kF32 ? 4 : !kWithByteChains || type < ChainType::kU8 ? 2 : 1;
+  const int64_t bytes = is_f32(type) ? 4 : !kWithByteChains || type < ChainType::kU8 ? 2 : 1;
   return static_cast<const char*>(data) + elements * bytes;
 }
 
@@ -98,34 +105,72 @@ void widen(const void* from, ChainType type, int64_t n, float* tile) {
   }
 }
 
-float number_at(const Cursor& c, int64_t i) {
-  const void* p = offset_of(c.data, c.type, i * c.stride);
-  if (c.type == ChainType::kF32) return *static_cast<const float*>(p);
+float number_at(const void* p, ChainType type) {
+  if (is_f32(type)) return *static_cast<const float*>(p);
   float number;
-  widen(p, c.type, 1, &number);
+  widen(p, type, 1, &number);
   return number;
 }
 
-// n elements from the i-th on as floats: in place where they are, else in `tile`.
-const float* gathered(const Cursor& c, int64_t i, int64_t n, float* tile) {
-  const void* p = offset_of(c.data, c.type, i * c.stride);
-  if (c.type == ChainType::kF32) {
-    const auto* from = static_cast<const float*>(p);
-    if (c.stride == 1) return from;
-    for (int64_t k = 0; k < n; ++k) tile[k] = from[k * c.stride];
+// n floats side by side, all of them `one` where that is not null.
+void copy_row(const float* from, const float* one, int64_t n, float* to) {
+  const F32 same = one ? set1(*one) : zero();
+  for (int64_t k = 0; k < n; k += kLanes) {
+    const int left = static_cast<int>(least(kLanes, n - k));
+    if (left == kLanes)
+      store(to + k, one ? same : load(from + k));
+    else
+      store_partial(to + k, one ? same : load_partial(from + k, left), left);
+  }
+}
+
+// A block of another layout, whose rows are adjacent: the last squares overlap.
+void turn(const float* from, int64_t stride, const Block& block, float* tile) {
+  const auto begin = [](int64_t at, int64_t end) { return at + kLanes < end ? at : end - kLanes; };
+  for (int64_t k = 0; k < block.columns; k += kLanes)
+    for (int64_t r = 0; r < block.rows; r += kLanes) {
+      const int64_t column = begin(k, block.columns), row = begin(r, block.rows);
+      F32 square[kLanes];
+      MICA_UNROLL for (int i = 0; i < kLanes; ++i) square[i] = load(from + row + (column + i) * stride);
+      transpose(square);
+      MICA_UNROLL for (int i = 0; i < kLanes; ++i) store(tile + (row + i) * block.columns + column, square[i]);
+    }
+}
+
+// A block as floats, row by row: in place where they are, else in `tile`.
+const float* gathered(const Cursor& c, const Block& block, float* tile) {
+  const int64_t n = block.columns;
+  const void* p = offset_of(c.data, c.type, block.begin * c.stride);
+  const auto* floats = static_cast<const float*>(p);
+  const bool plain = is_f32(c.type);
+  if (plain && c.stride == 1 && (block.rows == 1 || c.step == n)) return floats;
+  if (c.stride == 1 || c.stride == 0) {
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const void* row = offset_of(p, c.type, r * c.step);
+      const float one = c.stride == 0 ? number_at(row, c.type) : 0;
+      if (plain || c.stride == 0)
+        copy_row(static_cast<const float*>(row), c.stride == 0 ? &one : nullptr, n, tile + r * n);
+      else
+        widen(row, c.type, n, tile + r * n);
+    }
     return tile;
   }
-  if (c.stride != 1) {
-    for (int64_t k = 0; k < n; ++k) tile[k] = number_at(c, i + k);
+  if (plain && c.step == 1 && n >= kLanes && block.rows >= kLanes) {
+    turn(floats, c.stride, block, tile);
     return tile;
   }
-  widen(p, c.type, n, tile);
+  for (int64_t k = 0; k < n; ++k)
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const int64_t place = r * c.step + k * c.stride;
+      tile[r * n + k] = plain ? floats[place] : number_at(offset_of(p, c.type, place), c.type);
+    }
   return tile;
 }
 
-void scatter(const float* tile, void* to, ChainType type, int64_t stride, int64_t n) {
-  if (type == ChainType::kF32) {
+void scatter_row(const float* tile, void* to, ChainType type, int64_t stride, int64_t n) {
+  if (is_f32(type)) {
     auto* out = static_cast<float*>(to);
+    if (stride == 1) return copy_row(tile, nullptr, n, out);
     for (int64_t k = 0; k < n; ++k) out[k * stride] = tile[k];
     return;
   }
@@ -141,93 +186,93 @@ void scatter(const float* tile, void* to, ChainType type, int64_t stride, int64_
   }
 }
 
-void apply_step(const ChainStep& step, const Cursor& operand, int64_t i, const float* value, float* to, int64_t n) {
+void apply_step(const ChainStep& step, const Cursor& operand, const Block& block, const float* value, float* to) {
+  const int64_t n = block.rows * block.columns;
   const auto f = static_cast<int>(step.function);
   if (kTables.unary[f]) return kTables.unary[f](value, to, n, step.a, step.b);
   alignas(64) float tile[kChainTile];
   const BinaryFn* forms = kTables.binary[f];
-  if (operand.stride == 0) {
-    const float one = number_at(operand, 0);
+  if (operand.stride == 0 && (block.rows == 1 || operand.step == 0)) {
+    const float one = number_at(operand.data, operand.type);
     return step.swapped ? forms[2](&one, value, to, n) : forms[1](value, &one, to, n);
   }
-  const float* other = operand.repeated ? operand.repeated : gathered(operand, i, n, tile);
+  const float* other = operand.repeated ? operand.repeated : gathered(operand, block, tile);
   if (step.swapped)
     forms[0](other, value, to, n);
   else
     forms[0](value, other, to, n);
 }
 
-struct Row {
-  Cursor in, operands[kMaxChainSteps];
-  void* out;
+struct Rows {
+  Cursor in, operands[kMaxChainSteps], out;
 };
 
 // A tile of whole periods, from the cursor's first element on; returns its length.
 int64_t repeat(const Cursor& c, int64_t most, float* tile) {
-  const float* from = gathered(c, 0, c.period, tile);
+  const float* from = gathered(c, {1, 0, c.period}, tile);
   int64_t n = 0;
   for (; n + c.period <= least(kChainTile, most); n += c.period)
-    for (int64_t k = from == tile && n == 0 ? c.period : 0; k < c.period; k += kLanes) {
-      const int left = static_cast<int>(least(kLanes, c.period - k));
-      store_partial(tile + n + k, load_partial(from + k, left), left);
-    }
+    if (from != tile || n > 0) copy_row(from, nullptr, c.period, tile + n);
   return n;
 }
 
-// `begin` is at the start of a period.
-void run_row(const ChainArgs& args, Row& row, int64_t begin, int64_t end) {
+// Elements `begin` to `end` of adjacent rows; `begin` is at the start of a period.
+void run_rows(const ChainArgs& args, Rows& rows, int64_t count, int64_t begin, int64_t end) {
   alignas(64) float tile[kChainTile], periods[kMaxChainPeriods][kChainTile];
-  int64_t length = kChainTile;
+  int64_t length = args.columns;
   for (int s = 0, p = 0; s < args.count; ++s) {
     if (args.steps[s].operand.period == 0) continue;
-    length = repeat(row.operands[s], end - begin, periods[p]);
-    row.operands[s].repeated = periods[p++];
+    length = repeat(rows.operands[s], end - begin, periods[p]);
+    rows.operands[s].repeated = periods[p++];
   }
-  const int64_t out_stride = args.out.strides[args.loops - 1];
-  const bool direct = args.out.type == ChainType::kF32 && out_stride == 1;
+  const Cursor& to = rows.out;
   for (int64_t i = begin; i < end; i += length) {
-    const int64_t n = least(length, end - i);
-    auto* out = static_cast<char*>(row.out) + i * out_stride * (args.out.type == ChainType::kF32 ? 4 : 2);
-    const float* value = gathered(row.in, i, n, tile);
+    const Block block{count, i, least(length, end - i)};
+    auto* out = const_cast<void*>(offset_of(to.data, to.type, i * to.stride));
+    const bool direct = is_f32(to.type) && to.stride == 1 && (count == 1 || to.step == block.columns);
+    const float* value = gathered(rows.in, block, tile);
     for (int s = 0; s < args.count; ++s) {
-      float* to = direct && s + 1 == args.count ? reinterpret_cast<float*>(out) : tile;
-      apply_step(args.steps[s], row.operands[s], i, value, to, n);
-      value = to;
+      float* result = direct && s + 1 == args.count ? static_cast<float*>(out) : tile;
+      apply_step(args.steps[s], rows.operands[s], block, value, result);
+      value = result;
     }
-    if (args.count == 0 && direct)
-      kTables.unary[static_cast<int>(Pointwise::kIdentity)](value, reinterpret_cast<float*>(out), n, 0, 0);
-    else if (!direct)
-      scatter(value, out, args.out.type, out_stride, n);
+    if (args.count > 0 && direct) continue;
+    for (int64_t r = 0; r < count; ++r)
+      scatter_row(value + r * block.columns, const_cast<void*>(offset_of(out, to.type, r * to.step)), to.type,
+                  to.stride, block.columns);
   }
 }
 
 Cursor cursor_of(const ChainArgs& args, const ChainOperand& operand, void* const* operands, const int64_t* index) {
   int64_t offset = 0;
   for (int i = 0; i + 1 < args.loops; ++i) offset += index[i] * operand.strides[i];
-  return {offset_of(operands[operand.slot], operand.type, offset), operand.strides[args.loops - 1], operand.type,
-          operand.period};
+  return {offset_of(operands[operand.slot], operand.type, offset), operand.strides[args.loops - 1],
+          args.loops > 1 ? operand.strides[args.loops - 2] : 0, operand.type, operand.period};
 }
 
 void run(const ChainArgs& args, void* const* operands, int64_t begin, int64_t end) {
   const int64_t inner = args.dims[args.loops - 1];
-  int64_t rows = 1;
-  for (int i = 0; i + 1 < args.loops; ++i) rows *= args.dims[i];
   for (int64_t task = begin; task < end; ++task) {
     const int64_t first = task % args.chunks * args.chunk, last = least(inner, first + args.chunk);
-    const int64_t row_begin = task / args.chunks * args.row_block, row_end = least(rows, row_begin + args.row_block);
-    for (int64_t r = row_begin; r < row_end; ++r) {
-      int64_t index[kMaxChainLoops], rest = r;
+    int64_t row = task / args.chunks * args.row_block;
+    const int64_t row_end = least(args.all_rows, row + args.row_block);
+    while (row < row_end) {
+      int64_t index[kMaxChainLoops] = {}, rest = row;
       for (int i = args.loops - 1; i-- > 0;) {
         index[i] = rest % args.dims[i];
         rest /= args.dims[i];
       }
-      Row row;
-      row.in = cursor_of(args, args.in, operands, index);
-      row.out = const_cast<void*>(cursor_of(args, args.out, operands, index).data);
+      Rows rows;
+      rows.in = cursor_of(args, args.in, operands, index);
+      rows.out = cursor_of(args, args.out, operands, index);
       for (int s = 0; s < args.count; ++s)
         if (!kTables.unary[static_cast<int>(args.steps[s].function)])
-          row.operands[s] = cursor_of(args, args.steps[s].operand, operands, index);
-      run_row(args, row, first, last);
+          rows.operands[s] = cursor_of(args, args.steps[s].operand, operands, index);
+      const int outer = args.loops - 2;
+      const int64_t left = outer >= 0 ? args.dims[outer] - index[outer] : 1;
+      const int64_t count = least(least(args.rows, left), row_end - row);
+      run_rows(args, rows, count, first, last);
+      row += count;
     }
   }
 }

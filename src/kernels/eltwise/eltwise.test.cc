@@ -55,5 +55,72 @@ TEST_P(EltwiseMath, StaysWithinItsBounds) {
 }
 INSTANTIATE_TEST_SUITE_P(Sets, EltwiseMath, testing::ValuesIn(every_isa()), IsaName());
 
+// How an operand of images x rows x columns lies.
+enum class Lie { kDense, kPadded, kTurned, kOfImage, kOfRow, kOfColumn, kOne };
+constexpr Lie kLies[] = {Lie::kDense, Lie::kPadded,   Lie::kTurned, Lie::kOfImage,
+                         Lie::kOfRow, Lie::kOfColumn, Lie::kOne};
+
+struct RowsCase {
+  int64_t images, rows, columns;
+  ChainOperand operand(Lie lie, int16_t slot) const {
+    const auto lay = [&](int64_t image, int64_t row, int64_t column) {
+      return ChainOperand{.slot = slot, .strides = {image, row, column}};
+    };
+    switch (lie) {
+      case Lie::kDense: return lay(rows * columns, columns, 1);
+      case Lie::kPadded: return lay(rows * (columns + 3) + 5, columns + 3, 1);
+      case Lie::kTurned: return lay(rows * columns, 1, rows);
+      case Lie::kOfImage: return lay(1, 0, 0);
+      case Lie::kOfRow: return lay(0, 1, 0);
+      case Lie::kOfColumn: return lay(0, 0, 1);
+      case Lie::kOne: return lay(0, 0, 0);
+    }
+    return {};
+  }
+  size_t room() const { return static_cast<size_t>(images * (rows * (columns + 3) + 5)); }
+};
+
+class EltwiseRows : public testing::TestWithParam<Isa> {
+ public:
+  // out = relu(in + a) * b, element by element and by the kernels, in two calls.
+  static void check(const RowsCase& c, Lie in, Lie a, Lie b, Lie out) {
+    std::vector<float> data[3], got(c.room(), -7), wanted(c.room(), -7);
+    for (size_t k = 0; k < 3; ++k)
+      for (size_t i = 0; i < c.room(); ++i) data[k].push_back(static_cast<float>((i * 37 + k * 11) % 101) - 50);
+    ChainArgs args{.loops = 3, .dims = {c.images, c.rows, c.columns}, .in = c.operand(in, 0), .out = c.operand(out, 3)};
+    args.count = 3;
+    args.steps[0] = {.function = Pointwise::kAdd, .operand = c.operand(a, 1)};
+    args.steps[1] = {.function = Pointwise::kRelu};
+    args.steps[2] = {.function = Pointwise::kMul, .swapped = true, .operand = c.operand(b, 2)};
+    for (int64_t i = 0; i < c.images; ++i)
+      for (int64_t r = 0; r < c.rows; ++r)
+        for (int64_t k = 0; k < c.columns; ++k) {
+          const auto at = [&](const ChainOperand& o) {
+            return static_cast<size_t>(i * o.strides[0] + r * o.strides[1] + k * o.strides[2]);
+          };
+          const float sum = data[0][at(args.in)] + data[1][at(args.steps[0].operand)];
+          wanted[at(args.out)] = data[2][at(args.steps[2].operand)] * (sum > 0 ? sum : 0);
+        }
+    prepare_chain(args);
+    void* operands[] = {data[0].data(), data[1].data(), data[2].data(), got.data()};
+    eltwise_kernels(GetParam()).run(args, operands, 0, args.tasks / 2);
+    eltwise_kernels(GetParam()).run(args, operands, args.tasks / 2, args.tasks);
+    EXPECT_EQ(got, wanted) << c.images << 'x' << c.rows << 'x' << c.columns << ' ' << static_cast<int>(in)
+                           << static_cast<int>(a) << static_cast<int>(b) << static_cast<int>(out);
+  }
+};
+
+TEST_P(EltwiseRows, OfEveryLieGiveTheSame) {
+  const RowsCase cases[] = {{1, 1, 1},  {2, 3, 1},   {3, 5, 2},    {2, 41, 14},
+                            {2, 7, 17}, {1, 70, 33}, {2, 19, 259}, {3, 0, 5}};
+  for (const RowsCase& c : cases)
+    for (Lie in : kLies)
+      for (Lie a : kLies)
+        for (Lie out : {Lie::kDense, Lie::kPadded, Lie::kTurned}) check(c, in, a, kLies[(c.rows + c.columns) % 7], out);
+  check({1, 300, 130}, Lie::kTurned, Lie::kDense, Lie::kPadded, Lie::kDense);
+  check({1, 2, 40000}, Lie::kPadded, Lie::kOfRow, Lie::kTurned, Lie::kPadded);
+}
+INSTANTIATE_TEST_SUITE_P(Sets, EltwiseRows, testing::ValuesIn(every_isa()), IsaName());
+
 }  // namespace
 }  // namespace mica
