@@ -34,6 +34,10 @@ class Builder {
     return add(op, attributes, std::move(inputs), 1)[0];
   }
   Value* one(const OpDef& op, Values inputs) { return add(op, std::move(inputs), 1)[0]; }
+  // The same node over other operands.
+  Value* again(const Node& node, Values inputs) {
+    return add(*node.op, node.attributes_blob.data(), std::move(inputs), 1)[0];
+  }
 
   Value* constant(DType dtype, std::span<const int64_t> dims, const void* bytes);
   Value* scalar(DType dtype, double value);    // rank 0

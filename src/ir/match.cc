@@ -7,6 +7,10 @@ namespace {
 
 bool match_value(const Pattern& pattern, Value* value, const Readers& readers, Match& found, bool is_root);
 
+bool is_single(const Value* value, const Readers& readers) {
+  return value && readers.count(value) == 1 && !readers.kept(value);
+}
+
 bool match_inputs(const Pattern& pattern, const Node& node, const Readers& readers, Match& found, bool swapped) {
   if (node.inputs.size() > pattern.inputs.size() && !pattern.open) return false;
   Match attempt = found;
@@ -23,6 +27,8 @@ bool match_node(const Pattern& pattern, Value* value, const Readers& readers, Ma
   const Node* node = value->producer;
   if (!node || node->op != pattern.op || value->output != 0) return false;
   if (pattern.accepts && !pattern.accepts(*node)) return false;
+  if (pattern.parts_single && !std::ranges::all_of(node->inputs, [&](Value* v) { return is_single(v, readers); }))
+    return false;
   if (match_inputs(pattern, *node, readers, found, false)) return true;
   return pattern.commutes && node->inputs.size() >= 2 && match_inputs(pattern, *node, readers, found, true);
 }
@@ -32,7 +38,7 @@ bool match_value(const Pattern& pattern, Value* value, const Readers& readers, M
     if (pattern.kind == Pattern::Kind::kMaybe) found.values[pattern.name] = nullptr;
     return pattern.kind == Pattern::Kind::kMaybe;
   }
-  if (pattern.single && !is_root && (readers.count(value) != 1 || readers.kept(value))) return false;
+  if (pattern.single && !is_root && !is_single(value, readers)) return false;
   if (pattern.kind == Pattern::Kind::kConstant && !value->is_constant()) return false;
   if (!pattern.name.empty()) {
     const auto [it, fresh] = found.values.try_emplace(pattern.name, value);

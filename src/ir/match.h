@@ -18,6 +18,7 @@ struct Pattern {
   std::string name;             // the same name twice means the same value
   std::vector<Pattern> inputs;  // of kOp: the first ones of the node's; more are allowed only when `open`
   bool single = false;          // the value has no other reader
+  bool parts_single = false;    // of kOp: nor has any input of the node
   bool commutes = false;        // two inputs in either order
   bool open = false;
   bool (*accepts)(const Node&) = nullptr;
@@ -25,6 +26,11 @@ struct Pattern {
   Pattern once() const {
     Pattern p = *this;
     p.single = true;
+    return p;
+  }
+  Pattern parts_once() const {
+    Pattern p = *this;
+    p.parts_single = true;
     return p;
   }
   Pattern as(std::string n) const {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "problem.h"
 
@@ -34,6 +35,16 @@ TEST(QuantizeLinear, PerAxisAndBlocked) {
          .attributes = {{"axis", 0}, {"block", 2}},
          .inputs = {iota({3, 2}, 0, 1, DType::kI8), list({2, 2}, {1, 10, 100, 1000})},
          .expect = {{.numbers = {0, 10, 2, 30, 400, 5000}}}});
+  // One block of everything, however large it could be.
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  check({.op = "quantize_linear",
+         .attributes = {{"axis", 1}, {"block", kMost}},
+         .inputs = {iota({1, 5}), list({1, 1}, {2})},
+         .expect = {{.numbers = {0, 0, 1, 2, 2}}}});
+  check_error({.op = "quantize_linear",
+               .attributes = {{"axis", 1}, {"block", kMost}},
+               .inputs = {iota({2, 5}), uniform({2, 2}, 1, 2)}},
+              Code::kBadShape);
   check_error({.op = "quantize_linear", .attributes = {{"axis", 1}}, .inputs = {uniform({2, 3}), uniform({2}, 1, 2)}},
               Code::kBadShape);
 }

@@ -13,6 +13,9 @@ struct QuantizeAxis {
 
 namespace quant {
 
+// Of n elements; a block may be as large as a number can be.
+inline int64_t blocks_of(int64_t n, int64_t block) { return n > 0 ? (n - 1) / block + 1 : 0; }
+
 // Checks scales and zero points against x. Errors: kBadShape, kBadAttribute.
 inline Status infer_scales(const InferScope& scope, const QuantizeAxis& q, int zero_point) {
   MICA_TRY_STATUS(require_tensor(scope, 0));
@@ -47,7 +50,7 @@ inline Status infer_scales(const InferScope& scope, const QuantizeAxis& q, int z
              static_cast<int>(scales.rank));
   for (int i = 0; i < x.rank; ++i) {
     if (!x[i].is_fixed() || !scales[i].is_fixed()) continue;
-    const int64_t blocks = i == axis ? (x[i].value() + q.block - 1) / q.block : x[i].value();
+    const int64_t blocks = i == axis ? blocks_of(x[i].value(), q.block) : x[i].value();
     MICA_CHECK(scales[i].value() == blocks, kBadShape, "scales have {} blocks along axis {}, expected {}",
                scales[i].value(), i, blocks);
   }

@@ -93,6 +93,14 @@ std::vector<RuleCase> weight_cases() {
        "%y = conv(%x, %w, %b) auto_pad=same_lower, groups=2, strides=[2,2]\n",
        "%y = conv(%x, %u, %b) groups=2, strides=[2,2], pads=[0,1,0,0]\n# with constant %u: f32[2,1,1,2] = {3, 4, 9, "
        "10}\n"},
+      {"function-before-concat", x,
+       "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = concat(%a, %c) axis=3\n%y = relu(%d)\n",
+       "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = relu(%a)\n%e = relu(%c)\n%y = concat(%d, %e) axis=3\n"},
+      {"constant-before-concat", x + "constant %c: f32[4,1,1] = {2, 4, 3, 5}\n",
+       "%a = conv(%x, %w, %b)\n%d = conv_transpose(%x, %w)\n%e = concat(%a, %d) axis=-3\n%y = sub(%e, %c)\n",
+       "%a = conv(%x, %w, %b)\n%d = conv_transpose(%x, %w)\n%e = sub(%a, %f)\n%g = sub(%d, %h)\n"
+       "%y = concat(%e, %g) axis=-3\n# with constant %f: f32[2,1,1] = {2, 4}\n# with constant %h: f32[2,1,1] = {3, "
+       "5}\n"},
       {"fold-bias-into-gemm",
        "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, -2, 0.5, 4}\nconstant %b: f32[1,2] = {1, -1}\n",
        "%a = matmul(%x, %w)\n%y = add(%b, %a)\n", "%y = gemm(%x, %w, %h)\n# with constant %h: f32[2] = {1, -1}\n"},

@@ -37,7 +37,7 @@ Value* tokens_of_image(const Match& m, Builder& build) {
 Value* before_flattening(const Match& m, Builder& build) {
   const Node& flat = m.node("flat");
   if (!(m.root->outputs[0]->type == m["flat"]->type)) return nullptr;
-  Value* made = build.add(*m.root->op, m.root->attributes_blob.data(), {m["image"]}, 1)[0];
+  Value* made = build.again(*m.root, {m["image"]});
   return build.add(op_reshape, flat.attributes_blob.data(), {made, flat.inputs[1]}, 1)[0];
 }
 

@@ -247,6 +247,25 @@ TEST(Rules, NearMissesOfPatches) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfConcats) {
+  const std::string x = "input %x: f32[1,2,4,4] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\n";
+  const std::string convs = "%a = conv(%x, %w)\n%b = conv(%x, %w) pads=[0,0,0,0]\n";
+  const Miss misses[] = {
+      // A convolution that is read elsewhere too, or twice; a part that is none.
+      {"function-before-concat", x, convs + "%c = concat(%a, %b) axis=1\n%r = relu(%c)\n%y = concat(%r, %a) axis=1\n"},
+      {"function-before-concat", x, convs + "%c = concat(%a, %a) axis=1\n%y = relu(%c)\n"},
+      {"function-before-concat", x, convs + "%c = concat(%a, %x) axis=1\n%y = relu(%c)\n"},
+      // Numbers along another axis, of a larger result, of another axis' parts.
+      {"constant-before-concat", x + "constant %s: f32[4,1] = {1, 2, 3, 4}\n",
+       convs + "%c = concat(%a, %b) axis=1\n%y = mul(%c, %s)\n"},
+      {"constant-before-concat", x + "constant %s: f32[2,4,1,1] = {1, 2, 3, 4, 5, 6, 7, 8}\n",
+       convs + "%c = concat(%a, %b) axis=1\n%y = mul(%c, %s)\n"},
+      {"constant-before-concat", x + "constant %s: f32[2,1,1] = {1, 2}\n",
+       convs + "%c = concat(%a, %b) axis=2\n%y = mul(%c, %s)\n"},
+  };
+  expect_left_alone(misses);
+}
+
 TEST(Rules, NearMissesOfTaps) {
   const std::string w = "constant %w: f32[1,1,1,2] = {1, 2}\n";
   const Miss misses[] = {

@@ -29,21 +29,16 @@ Transpose transpose_of(const std::vector<int64_t>& order) {
   return transpose;
 }
 
-// The same node over other operands.
-Value* again(const Node& node, Values inputs, Builder& build) {
-  return build.add(*node.op, node.attributes_blob.data(), std::move(inputs), 1)[0];
-}
-
 Value* behind_unary(const Match& m, Builder& build) {
   const Node& move = m.node("move");
   if (!m["x"]->type.shape.known()) return nullptr;
-  return build.one(op_transpose, transpose_of(order_of(move)), {again(*m.root, {m["x"]}, build)});
+  return build.one(op_transpose, transpose_of(order_of(move)), {build.again(*m.root, {m["x"]})});
 }
 
 Value* behind_pair(const Match& m, Builder& build) {
   const auto order = order_of(m.node("move")), other = order_of(m.node("other"));
   if (!m["x"]->type.shape.known() || !m["y"]->type.shape.known() || order != other) return nullptr;
-  return build.one(op_transpose, transpose_of(order), {again(*m.root, {m["x"], m["y"]}, build)});
+  return build.one(op_transpose, transpose_of(order), {build.again(*m.root, {m["x"], m["y"]})});
 }
 
 // A constant operand is transposed the other way; it broadcasts to the tensor and not the tensor to it.
@@ -65,7 +60,7 @@ Value* behind_constant(const Match& m, Builder& build) {
   else if (c->type.shape.rank > 0)
     turned = build.constant(c->type.dtype, dims, c->constant->view.data);
   const Values inputs = constant_first ? Values{turned, m["x"]} : Values{m["x"], turned};
-  return build.one(op_transpose, transpose_of(order), {again(*m.root, inputs, build)});
+  return build.one(op_transpose, transpose_of(order), {build.again(*m.root, inputs)});
 }
 
 // The first axes are joined into one, which stays in front, and parted again as they were.
