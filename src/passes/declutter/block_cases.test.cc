@@ -15,6 +15,8 @@ std::vector<RuleCase> block_cases() {
   const std::string image =
       "input %i: f32[2,6,3,2] \"i\"\nconstant %c: i64[5] = {2, 3, 2, 3, 2}\nconstant %b: i64[4] = {2, 6, 3, 2}\n";
   const std::string shuffled = "%r = reshape(%j, %c)\n%t = transpose(%r) perm=[0,2,1,3,4]\n%y = reshape(%t, %b)\n";
+  const std::string joined =
+      "input %x: f32[2,2,3,3] \"x\"\nconstant %w: f32[2,2,1,1] = {1, -2, 0.5, 4}\nconstant %b: f32[2] = {1, -1}\n";
   return {
       {"recognise-layer-norm", x, centred + "%d = sqrt(%w)\n%y = div(%c, %d)\n", layer},
       {"recognise-layer-norm-of-product", x, centred + "%d = rsqrt(%w)\n%y = mul(%c, %d)\n", layer},
@@ -33,6 +35,14 @@ std::vector<RuleCase> block_cases() {
       {"repeat-channels",
        "input %x: f32[1,8,3,3] \"x\"\nconstant %w: f32[16,1,1,1] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}\n",
        "%y = conv(%x, %w) groups=8\n", "%i = interleave(%x, %x) axis=1\n%y = conv(%i, %w) groups=16\n"},
+      {"function-before-concat", joined,
+       "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = concat(%a, %c) axis=3\n%y = relu(%d)\n",
+       "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = relu(%a)\n%e = relu(%c)\n%y = concat(%d, %e) axis=3\n"},
+      {"constant-before-concat", joined + "constant %c: f32[4,1,1] = {2, 4, 3, 5}\n",
+       "%a = conv(%x, %w, %b)\n%d = conv_transpose(%x, %w)\n%e = concat(%a, %d) axis=-3\n%y = sub(%e, %c)\n",
+       "%a = conv(%x, %w, %b)\n%d = conv_transpose(%x, %w)\n%e = sub(%a, %f)\n%g = sub(%d, %h)\n"
+       "%y = concat(%e, %g) axis=-3\n# with constant %f: f32[2,1,1] = {2, 4}\n# with constant %h: f32[2,1,1] = {3, "
+       "5}\n"},
       {"einsum-is-a-product", "input %a: f32[2,5,3,4] \"a\"\ninput %b: f32[2,6,3,4] \"b\"\n",
        "%y = einsum(%a, %b) equation=\"bqhd,bkhd->bhqk\"\n",
        "%s = transpose(%a) perm=[0,2,1,3]\n%t = transpose(%b) perm=[0,2,3,1]\n%y = matmul(%s, %t)\n"},
@@ -93,14 +103,6 @@ std::vector<RuleCase> weight_cases() {
        "%y = conv(%x, %w, %b) auto_pad=same_lower, groups=2, strides=[2,2]\n",
        "%y = conv(%x, %u, %b) groups=2, strides=[2,2], pads=[0,1,0,0]\n# with constant %u: f32[2,1,1,2] = {3, 4, 9, "
        "10}\n"},
-      {"function-before-concat", x,
-       "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = concat(%a, %c) axis=3\n%y = relu(%d)\n",
-       "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = relu(%a)\n%e = relu(%c)\n%y = concat(%d, %e) axis=3\n"},
-      {"constant-before-concat", x + "constant %c: f32[4,1,1] = {2, 4, 3, 5}\n",
-       "%a = conv(%x, %w, %b)\n%d = conv_transpose(%x, %w)\n%e = concat(%a, %d) axis=-3\n%y = sub(%e, %c)\n",
-       "%a = conv(%x, %w, %b)\n%d = conv_transpose(%x, %w)\n%e = sub(%a, %f)\n%g = sub(%d, %h)\n"
-       "%y = concat(%e, %g) axis=-3\n# with constant %f: f32[2,1,1] = {2, 4}\n# with constant %h: f32[2,1,1] = {3, "
-       "5}\n"},
       {"fold-bias-into-gemm",
        "input %x: f32[3,2] \"x\"\nconstant %w: f32[2,2] = {1, -2, 0.5, 4}\nconstant %b: f32[1,2] = {1, -1}\n",
        "%a = matmul(%x, %w)\n%y = add(%b, %a)\n", "%y = gemm(%x, %w, %h)\n# with constant %h: f32[2] = {1, -1}\n"},
