@@ -1,5 +1,6 @@
 // The Pointwise functions on vectors. Comparisons put x where an unordered one chooses, so that NaN passes.
 #pragma once
+#include "kernels/math/gelu.inl"
 #include "kernels/math/math.inl"
 #include "types/pointwise.h"
 
@@ -47,7 +48,8 @@ MICA_INLINE F32 function_of(F32 x, F32 a, F32 b) {
   if constexpr (kF == kHardSwish) return mul(x, at_most(at_least(fma(x, set1(1.0f / 6), half), zero()), one));
   if constexpr (kF == kSoftplus) return add(at_least(x, zero()), log1p_unit(exp_of(neg(abs(x)))));
   if constexpr (kF == kSoftsign) return div(x, add(one, abs(x)));
-  if constexpr (kF == kGelu) return mul(mul(half, x), add(one, erf_of(mul(x, set1(0.707106781f)))));
+  // What is added is 0, but NaN at -inf, as the definition has it.
+  if constexpr (kF == kGelu) return fma(min_fast(zero(), x), zero(), gelu_vector(x));
   // (1 + tanh u) / 2 is the logistic function of 2u.
   if constexpr (kF == kGeluTanh)
     return mul(x, sigmoid_of(mul(mul(set1(1.59576912f), x), fma(mul(set1(0.044715f), x), x, one))));

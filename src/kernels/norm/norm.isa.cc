@@ -78,26 +78,29 @@ void norm_row(const NormArgs& args, const NormOperands& at, int64_t row) {
 
 // kLanes short rows from `row` on, to the bits of norm_row: their means and deviations are the lanes of vectors.
 void norm_rows(const NormArgs& args, const NormOperands& at, int64_t row) {
-  const auto place = [&](int64_t r, int64_t batch, int64_t group) {
-    return (row + r) / args.groups * batch + (row + r) % args.groups * group;
-  };
+  const float* x[kLanes];
+  float* y[kLanes];
+  int64_t batch = row / args.groups, group = row % args.groups;
+  for (int r = 0; r < kLanes; ++r) {
+    x[r] = at.x + batch * args.in_batch + group * args.in_group;
+    y[r] = at.y + batch * args.out_batch + group * args.out_group;
+    if (++group < args.groups) continue;
+    group = 0;
+    ++batch;
+  }
   const F32 total = set1(static_cast<float>(args.n));
   Sums sums[kLanes];
   float mean[kLanes] = {}, factor[kLanes];
   if (args.center) {
-    for (int r = 0; r < kLanes; ++r)
-      sums[r] = block_sums<ReduceFunction::kSum>(at.x + place(r, args.in_batch, args.in_group), args.n);
+    for (int r = 0; r < kLanes; ++r) sums[r] = block_sums<ReduceFunction::kSum>(x[r], args.n);
     store(mean, div(add(zero(), over_lanes_of_rows(sums)), total));  // as norm_row: -0 becomes 0
   }
-  for (int r = 0; r < kLanes; ++r)
-    sums[r] = block_squares(at.x + place(r, args.in_batch, args.in_group), args.n, mean[r]);
+  for (int r = 0; r < kLanes; ++r) sums[r] = block_squares(x[r], args.n, mean[r]);
   const F32 variance = div(over_lanes_of_rows(sums), total);
   store(factor, div(set1(1.0f), sqrt(add(variance, set1(args.epsilon)))));
   if (at.mean) store(at.mean + row, load(mean));
   if (at.deviation) store(at.deviation + row, load(factor));
-  for (int r = 0; r < kLanes; ++r)
-    scale_elements(at.x + place(r, args.in_batch, args.in_group), at.y + place(r, args.out_batch, args.out_group),
-                   args.n, mean[r], factor[r], at.scale, at.bias);
+  for (int r = 0; r < kLanes; ++r) scale_elements(x[r], y[r], args.n, mean[r], factor[r], at.scale, at.bias);
 }
 
 // Sums over pixels of what `term` adds for each, a vector of channels at a time: four chains in blocks of 128 pixels,

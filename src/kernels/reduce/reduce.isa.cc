@@ -7,17 +7,18 @@ namespace {
 
 constexpr int64_t kLaneBlock = 64;
 
-float finished(float x, const ReduceArgs& args) {
+F32 finished(F32 x, const ReduceArgs& args) {
   switch (args.finish) {
-    case ReduceFinish::kScale: return x * args.scale;
-    case ReduceFinish::kSqrt: return __builtin_sqrtf(x);
-    case ReduceFinish::kLog: {
-      float lane[kLanes];
-      store(lane, log_of(set1(x)));
-      return lane[0];
-    }
+    case ReduceFinish::kScale: return mul(x, set1(args.scale));
+    case ReduceFinish::kSqrt: return sqrt(x);
+    case ReduceFinish::kLog: return log_of(x);
     default: return x;
   }
+}
+float finished(float x, const ReduceArgs& args) {
+  float lane[kLanes];
+  store(lane, finished(set1(x), args));
+  return lane[0];
 }
 
 // Offset of the index-th combination of loops.
@@ -60,7 +61,7 @@ void reduce_vectors(const ReduceArgs& args, const float* in, float* out, int wid
   Lanes<kVectors> none;
   MICA_UNROLL for (int v = 0; v < kVectors; ++v) none.part[v] = neutral<kF>();
   Tree<kF, kVectors> tree;
-  Lanes<kVectors> sum = none;
+  Lanes<kVectors> sum = none;  // of the block that is not yet in the tree
   int64_t in_block = 0;
   for (int64_t r = 0; r < runs; ++r) {
     const float* from = in + offset_of(r, args.inner, args.in_inner, last);
@@ -73,11 +74,20 @@ void reduce_vectors(const ReduceArgs& args, const float* in, float* out, int wid
       in_block = 0;
     }
   }
-  if (in_block) tree.push(sum);
-  if (tree.count) none = tree.result();
-  float lane[kVectors * kLanes];
-  MICA_UNROLL for (int v = 0; v < kVectors; ++v) store(lane + v * kLanes, none.part[v]);
-  for (int i = 0; i < width; ++i) out[i * args.out_lane] = finished(lane[i], args);
+  if (tree.count) {
+    if (in_block) tree.push(sum);
+    sum = tree.result();
+  }
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) {
+    const F32 result = finished(sum.part[v], args);
+    if (args.out_lane == 1) {
+      store_some(out + v * kLanes, result, kVectors > 1 ? kLanes : width);
+      continue;
+    }
+    float lane[kLanes];
+    store(lane, result);
+    for (int i = 0; i < least(kLanes, width - v * kLanes); ++i) out[(v * kLanes + i) * args.out_lane] = lane[i];
+  }
 }
 
 // Up to kLaneBlock neighbours. Sums, the common case, run over four vectors at a time: as many chains of additions,
