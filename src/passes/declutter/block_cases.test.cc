@@ -35,6 +35,12 @@ std::vector<RuleCase> block_cases() {
       {"repeat-channels",
        "input %x: f32[1,8,3,3] \"x\"\nconstant %w: f32[16,1,1,1] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}\n",
        "%y = conv(%x, %w) groups=8\n", "%i = interleave(%x, %x) axis=1\n%y = conv(%i, %w) groups=16\n"},
+      {"conv-of-planes",
+       "input %x: f32[n,2,3,4] \"x\"\nconstant %w: f32[2,3] = {1, 2, 3, 4, 5, 6}\nconstant %b: f32[3] = {1, -1, 0.5}\n",
+       "%t = transpose(%x) perm=[0,2,3,1]\n%p = matmul(%t, %w)\n%s = add(%b, %p)\n%y = transpose(%s) perm=[0,3,1,2]\n",
+       "%y = conv(%x, %u, %h)\n# with constant %u: f32[3,2,1,1] = {1, 4, 2, 5, 3, 6}\n# with constant %h: f32[3] = {1, "
+       "-1, "
+       "0.5}\n"},
       {"function-before-concat", joined,
        "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = concat(%a, %c) axis=3\n%y = relu(%d)\n",
        "%a = conv(%x, %w, %b)\n%c = conv(%x, %w)\n%d = relu(%a)\n%e = relu(%c)\n%y = concat(%d, %e) axis=3\n"},

@@ -266,6 +266,24 @@ TEST(Rules, NearMissesOfConcats) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfPlanes) {
+  const std::string w = "constant %w: f32[2,3] = {1, 2, 3, 4, 5, 6}\n";
+  const std::string x = "input %x: f32[1,2,3,4] \"x\"\n" + w;
+  const std::string product = "%t = transpose(%x) perm=[0,2,3,1]\n%p = matmul(%t, %w)\n";
+  const Miss misses[] = {
+      // Another axis goes last, or comes back elsewhere; a product that is read twice; a sum that is larger.
+      {"conv-of-planes", "input %x: f32[1,3,2,4] \"x\"\n" + w,
+       "%t = transpose(%x) perm=[0,3,1,2]\n%p = matmul(%t, %w)\n%y = transpose(%p) perm=[0,3,1,2]\n"},
+      {"conv-of-planes", x, product + "%y = transpose(%p) perm=[0,3,2,1]\n"},
+      {"conv-of-planes", x,
+       product + "%q = transpose(%p) perm=[0,3,1,2]\n%r = neg(%p)\n%s = transpose(%r) perm=[0,3,1,2]\n"
+                 "%y = add(%q, %s)\n"},
+      {"conv-of-planes", x + "constant %b: f32[2,1,1,3] = {1, 2, 3, 4, 5, 6}\n",
+       product + "%s = add(%p, %b)\n%y = transpose(%s) perm=[0,3,1,2]\n"},
+  };
+  expect_left_alone(misses);
+}
+
 TEST(Rules, NearMissesOfTaps) {
   const std::string w = "constant %w: f32[1,1,1,2] = {1, 2}\n";
   const Miss misses[] = {

@@ -1,0 +1,56 @@
+// Products over a few planes of a picture, as attention that mixes its heads has them, spelled as a linear layer behind
+// a transposition: a pointwise convolution, which reads planes where they lie.
+#include "kernels/conv/conv.h"
+#include "ops/conv/conv.h"
+#include "passes/declutter/contents.h"
+#include "passes/rewrite.h"
+
+namespace mica {
+
+MICA_DECLARE_OP(add);
+MICA_DECLARE_OP(conv);
+MICA_DECLARE_OP(matmul);
+MICA_DECLARE_OP(transpose);
+
+namespace {
+
+constexpr int kRank = 4;
+
+Value* convolved(const Match& m, Builder& build) {
+  Value *x = m["x"], *w = m["w"];
+  const std::vector<int64_t> last{0, 2, 3, 1}, first{0, 3, 1, 2};
+  const Shape &from = x->type.shape, &shape = w->type.shape;
+  if (from.rank != kRank || contents::order_of(m.node("last")) != last || contents::order_of(*m.root) != first)
+    return nullptr;
+  if (shape.rank != 2 || !shape.fixed() || x->type.dtype != DType::kF32 || w->type.dtype != DType::kF32) return nullptr;
+  const int64_t channels = shape[0].value(), made = shape[1].value();
+  if (!from[1].is(channels) || channels < 1 || channels > kMostPlanes || made < 1) return nullptr;
+  const std::vector<double> plain = contents::numbers(*w);
+  std::vector<double> turned;
+  for (int64_t n = 0; n < made; ++n)
+    for (int64_t c = 0; c < channels; ++c) turned.push_back(plain[static_cast<size_t>(c * made + n)]);
+  Values inputs{x, contents::constant(build, DType::kF32, std::vector<int64_t>{made, channels, 1, 1}, turned)};
+  if (m.has("b")) {
+    if (!(m["sum"]->type == m["product"]->type)) return nullptr;
+    const std::vector<double> bias = contents::along_axis(*m["b"], kRank, kRank - 1, made);
+    if (bias.empty()) return nullptr;
+    inputs.push_back(contents::constant(build, DType::kF32, std::vector<int64_t>{made}, bias));
+  }
+  return build.one(op_conv, Conv{}, inputs);
+}
+
+std::vector<Rule> make() {
+  const Pattern last = is(op_transpose, {any("x")}).once().as("last");
+  const Pattern product = is(op_matmul, {last, constant("w")}).once().as("product");
+  const Pattern sum = is(op_add, {product, constant("b")}).either().once().as("sum");
+  return {{"conv-of-planes", "transpose(matmul(transpose(x), w)) over few channels → conv(x, wᵀ)",
+           is(op_transpose, {product}), convolved, &op_conv},
+          {"conv-of-planes", "transpose(matmul(transpose(x), w)) over few channels → conv(x, wᵀ)",
+           is(op_transpose, {sum}), convolved, &op_conv}};
+}
+
+}  // namespace
+
+MICA_RULES(planes) = {.rank = 2, .make = make};
+
+}  // namespace mica
