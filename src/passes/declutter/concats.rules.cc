@@ -62,12 +62,12 @@ std::vector<Rule> make() {
     if (is_unary(*row.definition))
       rules.push_back({"function-before-concat", "f(concat(conv(x), …)) → concat(f(conv(x)), …)",
                        is(*row.definition, {concat}), before_function});
-  for (const OpDef* op : {&op_mul, &op_add})
+  for (const OpDef* op : {&op_mul, &op_add, &op_sub, &op_div}) {
+    const Pattern pair = is(*op, {concat, constant("c")});
+    const bool commutes = op == &op_mul || op == &op_add;
     rules.push_back({"constant-before-concat", "concat(conv(x), …)·s → concat(conv(x)·s₁, …)",
-                     is(*op, {concat, constant("c")}).either(), before_constant});
-  for (const OpDef* op : {&op_sub, &op_div})
-    rules.push_back({"constant-before-concat", "concat(conv(x), …)·s → concat(conv(x)·s₁, …)",
-                     is(*op, {concat, constant("c")}), before_constant});
+                     commutes ? pair.either() : pair, before_constant});
+  }
   return rules;
 }
 

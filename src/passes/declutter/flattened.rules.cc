@@ -38,7 +38,7 @@ Value* before_flattening(const Match& m, Builder& build) {
   const Node& flat = m.node("flat");
   if (!(m.root->outputs[0]->type == m["flat"]->type)) return nullptr;
   Value* made = build.again(*m.root, {m["image"]});
-  return build.add(op_reshape, flat.attributes_blob.data(), {made, flat.inputs[1]}, 1)[0];
+  return build.again(flat, {made, flat.inputs[1]});
 }
 
 std::vector<Rule> make() {

@@ -43,10 +43,11 @@ std::vector<Rule> make() {
   const Pattern last = is(op_transpose, {any("x")}).once().as("last");
   const Pattern product = is(op_matmul, {last, constant("w")}).once().as("product");
   const Pattern sum = is(op_add, {product, constant("b")}).either().once().as("sum");
-  return {{"conv-of-planes", "transpose(matmul(transpose(x), w)) over few channels → conv(x, wᵀ)",
-           is(op_transpose, {product}), convolved, &op_conv},
-          {"conv-of-planes", "transpose(matmul(transpose(x), w)) over few channels → conv(x, wᵀ)",
-           is(op_transpose, {sum}), convolved, &op_conv}};
+  std::vector<Rule> rules;
+  for (const Pattern& result : {product, sum})
+    rules.push_back({"conv-of-planes", "transpose(matmul(transpose(x), w)) over few channels → conv(x, wᵀ)",
+                     is(op_transpose, {result}), convolved, &op_conv});
+  return rules;
 }
 
 }  // namespace
