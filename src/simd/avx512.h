@@ -45,6 +45,13 @@ MICA_INLINE F32 div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
 MICA_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
 MICA_INLINE F32 fms(F32 a, F32 b, F32 c) { return _mm512_fmsub_ps(a, b, c); }
 MICA_INLINE F32 fnma(F32 a, F32 b, F32 c) { return _mm512_fnmadd_ps(a, b, c); }
+using HalfF32 = __m256;
+MICA_INLINE HalfF32 load_half(const float* p) { return _mm256_loadu_ps(p); }
+MICA_INLINE HalfF32 set1_half(float x) { return _mm256_set1_ps(x); }
+MICA_INLINE HalfF32 fma(HalfF32 a, HalfF32 b, HalfF32 c) { return _mm256_fmadd_ps(a, b, c); }
+MICA_INLINE HalfF32 lower(F32 a) { return _mm512_castps512_ps256(a); }
+MICA_INLINE HalfF32 upper(F32 a) { return _mm512_extractf32x8_ps(a, 1); }
+MICA_INLINE F32 join(HalfF32 low, HalfF32 high) { return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1); }
 
 MICA_INLINE F32 sqrt(F32 a) { return _mm512_sqrt_ps(a); }
 MICA_INLINE F32 abs(F32 a) { return _mm512_abs_ps(a); }

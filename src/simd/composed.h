@@ -3,6 +3,13 @@
 
 namespace mica::MICA_ISA {
 
+using HalfF32 = F32;
+MICA_INLINE HalfF32 load_half(const float* p) { return load(p); }
+MICA_INLINE HalfF32 set1_half(float x) { return set1(x); }
+MICA_INLINE HalfF32 lower(F32 a) { return a; }
+MICA_INLINE HalfF32 upper(F32 a) { return a; }
+MICA_INLINE F32 join(HalfF32 low, HalfF32) { return low; }
+
 // 2^n is applied in two halves, so that neither leaves the range of normal numbers.
 MICA_INLINE F32 scale_by_power(F32 a, F32 n) {
   const I32 whole = to_i32(n), half = shift_right_sign<1>(whole);

@@ -54,6 +54,8 @@
 //   load_i8 load_u8 load_i16 load_u16          widened to I32; with _partial(p, n)
 //   store_i8 store_u8                          saturated to the type's range; with _partial(p, v, n)
 //   store_u16(p, v)                            low 16 bits of each lane
+//   HalfF32 load_half(p) set1_half(x)          half of a vector, where units may be that wide (avx512); elsewhere F32,
+//   fma lower upper join(low, high)            of which lower() and upper() are the whole and join takes the first
 //   prefetch(p) prefetch_far(p)                a hint that the line at p will be read, soon or later
 #pragma once
 #include <stddef.h>

@@ -154,6 +154,7 @@ TEST_P(Simd, OperationsEqualScalarArithmetic) {
   std::map<std::string, Scalar> reference = references(p->has_fma);
   reference["scale_by_rounded"] = reference["scale_by_power"];
   reference["lookup"] = looked_up;
+  reference["fma_halves"] = reference["fma"];
   const std::vector<float> v = interesting();
   const size_t n = v.size(), lanes = p->lanes;
   int compared = 0;

@@ -27,6 +27,7 @@ constexpr SimdProbe kProbes[] = {
     PROBE("fma", fma(a, b, c)),
     PROBE("fms", fms(a, b, c)),
     PROBE("fnma", fnma(a, b, c)),
+    PROBE("fma_halves", join(fma(load_half(pa), lower(b), lower(c)), fma(upper(a), upper(b), upper(c)))),
     PROBE("sqrt", sqrt(a)),
     PROBE("scale_by_power", scale_by_power(a, round_even(b))),
     PROBE("scale_by_rounded", scale_by_rounded(a, add(b, set1(kRounder)))),

@@ -35,6 +35,7 @@ inline GemmLimits limits_of(const Machine& machine) {
   return {.l1_bytes = static_cast<int64_t>(machine.l1d),
           .l2_bytes = static_cast<int64_t>(machine.l2),
           .adds_apart = machine.adds_apart,
+          .half_units = machine.half_units,
           .threads = machine.threads};
 }
 

@@ -83,6 +83,18 @@ bool has_adds_apart([[maybe_unused]] Isa isa) {
 #endif
 }
 
+bool has_half_units([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__) || defined(__i386__)
+  constexpr uint32_t kZen4 = 0x19;  // that family's members before it lack these vectors
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (isa != Isa::kAvx512 || !has_adds_apart(isa) || !__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return false;
+  const uint32_t base = eax >> 8 & 0xf, extended = eax >> 20 & 0xff;
+  return base + extended == kZen4;
+#else
+  return false;
+#endif
+}
+
 Result<Isa> choose_isa(std::string_view forced) {
   for (Isa isa : kPreference) {
     if (forced.empty() && supports(isa)) return isa;

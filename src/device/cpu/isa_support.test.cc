@@ -36,6 +36,12 @@ TEST(IsaSupport, AddsApartAreOfWideVectors) {
   EXPECT_EQ(has_adds_apart(Isa::kAvx2), has_adds_apart(Isa::kAvx512));
 }
 
+TEST(IsaSupport, HalfUnitsAreOfTheWidestVectors) {
+  for (Isa isa : {Isa::kPortable, Isa::kSse2, Isa::kAvx2, Isa::kNeon})
+    EXPECT_FALSE(has_half_units(isa)) << name_of(isa);
+  EXPECT_TRUE(has_adds_apart(Isa::kAvx512) || !has_half_units(Isa::kAvx512));
+}
+
 TEST(IsaSupport, UnknownNamesAreErrors) {
   for (const char* name : {"avx3", "AVX2", " avx2", "avx"}) {
     Result<Isa> isa = choose_isa(name);

@@ -29,6 +29,7 @@ Result<Machine> describe_machine(const MachineOptions& options) {
   Machine machine;
   MICA_TRY(machine.isa, options.isa.empty() ? best_isa() : choose_isa(options.isa));
   machine.adds_apart = has_adds_apart(machine.isa);
+  machine.half_units = has_half_units(machine.isa);
   machine.threads = options.threads ? options.threads : default_threads();
   set_if_known(machine.l1d, 1);
   set_if_known(machine.l2, 2);

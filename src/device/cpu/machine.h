@@ -8,6 +8,7 @@ namespace mica {
 struct Machine {
   Isa isa = Isa::kPortable;
   bool adds_apart = false;  // additions have units beside those of multiply-adds
+  bool half_units = false;  // a vector's multiply-add takes as long as two of half vectors
   int threads = 1;          // that a session's work is split over
   size_t l1d = 32 << 10;    // bytes per core
   size_t l2 = 1 << 20;

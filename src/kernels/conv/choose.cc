@@ -74,6 +74,7 @@ Split split_of(int64_t tiles, int64_t panels, int64_t wanted, double gather_cycl
 int64_t taps_floats(const ConvChoice& c) { return ceil_div(c.segments * 8, 16) * 16; }
 
 void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  c.half_units = limits.half_units;
   const int64_t channels = p.in_channels / p.groups, panels = panel_count(p.out_channels / p.groups);
   const bool whole_rows = p.dilation[2] == 1 && p.groups == 1 && p.in_view.pixel == channels;
   c.segment_k = whole_rows ? p.kernel[2] * channels : channels;

@@ -130,6 +130,7 @@ struct ConvChoice {
   int64_t segments = 1, segment_k = 1, block_segments = 1;
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
+  bool half_units = false;                               // as GemmLimits, for kImplicit
   bool fetch_weights = false;                            // those of the next n_group panels, which do not stay in cache
   // kDepthwise: equal parts of the output rows, channels of a task, and channels that rows pass by at a time. Winograd:
   // tile_block counts its tiles, n_block its panels; channel_block the channels whose weights are transformed at a

@@ -347,6 +347,7 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
                  .n = out_group,
                  .c_stride = p.out_view.pixel,
                  .column = task.group * out_group,
+                 .half_units = c.half_units,
                  .epilogue = &epilogue};
   const ImplicitScratch parts = lay_out(c, scratch);
   fill_taps(p, c, parts.taps);

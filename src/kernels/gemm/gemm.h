@@ -31,6 +31,7 @@ struct GemmProblem {
 struct GemmLimits {
   int64_t l1_bytes = 32 << 10, l2_bytes = 1 << 20;
   bool adds_apart = false;  // additions have units beside those of multiply-adds
+  bool half_units = false;  // a vector's multiply-add takes as long as two of half vectors
   int threads = 1;
 };
 
@@ -43,6 +44,7 @@ struct GemmChoice {
   int64_t k_block = 0;       // steps of k between two visits of C
   bool k_outside = false;    // all panels of a task pass by for one block of k, and then for the next
   bool fetch_rows = false;   // of A and C, those of the next tile while one is computed: they lie beyond that cache
+  bool half_units = false;   // as GemmLimits
   bool copies_rows = false;  // a tile's rows of A out of the way of each other where they collide
   int64_t m_tasks = 0, n_tasks = 0;
   int64_t tasks = 0;           // batch · m_tasks · n_tasks; 0 when there is nothing to compute

@@ -190,6 +190,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
                  .c_stride = g.c_stride,
                  .first_k = pass.k_begin == 0,
                  .last_k = pass.k_end == p.k,
+                 .half_units = g.choice.half_units,
                  .epilogue = &g.epilogue};
   if (p.b_form == MatrixForm::kPanels) {
     block.b = at.b + pass.k_begin * kPanel;

@@ -210,6 +210,26 @@ TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
     }
 }
 
+TEST_P(Gemm, HalfUnitsChangeNoBit) {
+  for (int64_t n : {3, 8, 20, 24, 40, 53})
+    for (Activation activation : {Activation::kNone, Activation::kClip, Activation::kHardSwish, Activation::kGelu})
+      for (bool has_residual : {false, true})
+        for (int64_t l2 : {1 << 20, 8 << 10}) {  // all of k at once, and blocks of it
+          Problem p(31, n, 200, MatrixForm::kRows, MatrixForm::kPanels);
+          p.fill();
+          p.args.epilogue = {.bias = p.bias.data(), .residual_stride = n + 2, .activation = activation};
+          p.args.epilogue.a = -0.5f, p.args.epilogue.b = 0.75f;
+          if (has_residual) p.args.epilogue.residual = p.residual.data();
+          p.run(GetParam(), {.l2_bytes = l2});
+          SCOPED_TRACE(testing::Message() << n << " " << static_cast<int>(activation) << " " << has_residual << l2);
+          ASSERT_NO_FATAL_FAILURE(p.check());
+          const std::vector<float> whole = p.c;
+          p.c.assign(p.c.size(), kUntouched);
+          p.run(GetParam(), {.l2_bytes = l2, .half_units = true});
+          ASSERT_EQ(p.c, whole);
+        }
+}
+
 // The smaller the second-level cache, the smaller the blocks; rows are cut, too.
 TEST_P(Gemm, BlocksOfKPassOneAfterTheOther) {
   const auto choice = [&](GemmProblem p, int64_t l2) { return choose_gemm(p, GetParam(), {.l2_bytes = l2}); };

@@ -50,6 +50,7 @@ struct RowBlock {
   FetchRun fetch[kFetchRuns];       // one after the other
   int fetches = 0;                  // how many of them
   bool first_k = true, last_k = true;
+  bool half_units = false;  // a vector's multiply-add takes as long as two of half vectors
   const GemmEpilogue* epilogue = nullptr;
 };
 

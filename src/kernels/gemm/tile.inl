@@ -67,8 +67,8 @@ MICA_INLINE void store_part(const F32 (&sum)[R][V], const TilePlace& at, const f
   }
 }
 
-// That part of the epilogue.
-template <int R, int V>
+// That part of the epilogue. kTile: the tile's rows, of which these are some.
+template <int R, int V, int kTile = R>
 MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at, bool has_residual) {
   const GemmEpilogue& e = *block.epilogue;
   if (has_residual && !e.residual_last) {
@@ -82,7 +82,7 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
           min_fast(hi, sum[i][j]);
   }
-  if constexpr (in_registers(Activation::kHardSwish, R)) {
+  if constexpr (in_registers(Activation::kHardSwish, kTile)) {
     if (e.activation == Activation::kHardSwish)
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
           activate<Activation::kHardSwish>(sum[i][j], e.a, e.b);
@@ -158,19 +158,75 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   }
 }
 
+// The same tile where units are half as wide as vectors: of half as many rows at a time, and of half vectors alone. Two
+// rows in one vector save multiply-adds, but not where their selection takes the multiply-adds' own units.
+template <int R, int P>
+__attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& at, bool finish, int64_t) {
+  constexpr int kRows = R / 2, kHalves = 2 * P - 1;
+  static_assert(R % 2 == 0);
+  const int64_t panel_stride = block.panel_stride;
+  const float* const last_line = at.end - P * panel_stride;
+  TileFetch fetch = {at.fetch, at.fetch_period};
+  TilePlace part = at;
+  for (int64_t first = 0; first < R; first += kRows) {
+    F32 sum[kRows][P];
+    begin_sums<true>(sum, block, part);
+    HalfF32 half[kRows][kHalves];
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) MICA_UNROLL for (int h = 0; h < kHalves; ++h) half[i][h] =
+        h % 2 ? upper(sum[i][h / 2]) : lower(sum[i][h / 2]);
+    const float* b = at.b;
+    for (int64_t s = 0; s < block.segment_count; ++s) {
+      RowPointers<kRows> a(block.segments[s] + first * block.a_stride, block.a_stride);
+      for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
+        HalfF32 row[kHalves];
+        MICA_UNROLL for (int h = 0; h < kHalves; ++h) row[h] =
+            load_half(b + h / 2 * panel_stride + h % 2 * (kLanes / 2));
+        if (first == 0) {
+          if (P == kMainPanels) fetch.step(at);
+          prefetch_panels<P>(b, panel_stride, last_line);
+        }
+        MICA_UNROLL for (int i = 0; i < kRows; ++i) {
+          const HalfF32 value = set1_half(a.row(i)[0]);
+          MICA_UNROLL for (int h = 0; h < kHalves; ++h) half[i][h] = fma(value, row[h], half[i][h]);
+        }
+        b += kPanel;
+      }
+    }
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) MICA_UNROLL for (int j = 0; j < P; ++j) sum[i][j] =
+        join(half[i][2 * j], half[i][2 * j + 1 < kHalves ? 2 * j + 1 : 2 * j]);
+    if (finish) finish_sums<kRows, P, R>(sum, block, part, false);
+    store_part<kRows, P>(sum, part, finish ? part.residual : nullptr, block.epilogue->residual_stride);
+    part.c += kRows * at.c_stride;
+    if (part.residual) part.residual += kRows * block.epilogue->residual_stride;
+  }
+  at.b += P * panel_stride;
+  at.c += P * kPanel;
+  at.columns -= P * kPanel;
+  if (at.bias) at.bias += P * kPanel;
+  if (at.residual) at.residual += P * kPanel;
+  at.fetch = fetch.next;
+}
+
 using TileFn = void (*)(const RowBlock&, TilePlace&, bool, int64_t);
 
-// tiles[r - 1] for r rows: the widest, the main, the single-panel one, and the last two with half of a panel less.
+// The main tile and the single-panel one with half of a panel less.
+struct HalfTiles {
+  TileFn main = nullptr, single = nullptr;
+};
+
+// tiles[r - 1] for r rows: the widest, the main, the single-panel one, and those with half of a panel less: [1] where
+// half vectors take half of the time.
 struct TileRow {
   TileFn wide, main, single;
-  TileFn half_main = nullptr, half_single = nullptr;
+  HalfTiles half[2];
 };
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
   rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
   if constexpr (has_half(R)) {
-    rows[R - 1].half_main = tile<R, kMainPanels, true>;
-    rows[R - 1].half_single = tile<R, 1, true>;
+    const HalfTiles half = {tile<R, kMainPanels, true>, tile<R, 1, true>};
+    rows[R - 1].half[0] = rows[R - 1].half[1] = half;
+    if constexpr (kPanelVectors == 1) rows[R - 1].half[1] = {tile_of_halves<R, kMainPanels>, tile_of_halves<R, 1>};
   }
   if constexpr (R > 1) fill_tiles<R - 1>(rows);
 }
@@ -274,6 +330,7 @@ MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, int64_t end, TilePlac
 // All panels of the block's range against its rows; panel_begin to panel_end from the widest tile to the narrowest.
 void run_row_block(const RowBlock& block) {
   const TileRow& fns = kTiles.rows[block.rows - 1];
+  const HalfTiles& halves = fns.half[block.half_units];
   const GemmEpilogue& e = *block.epilogue;
   const int wide = wide_panels(block.rows);
   const bool simple = !block.last_k || in_registers(e.activation, block.rows), finishes = e.finish && block.last_k;
@@ -294,18 +351,18 @@ void run_row_block(const RowBlock& block) {
   const int64_t whole = !simple ? 0 : part || ends_at_half ? block.panel_end : full;
   // A half shares its tile with a whole panel: of an odd number, the one before these stands alone.
   const int64_t beyond = block.panel_end * kPanel - block.n, alone = block.panel_end - kMainPanels - 1;
-  const bool parts = fns.half_main && beyond >= kPanel / 2 && (block.panel_end - block.panel_begin) % kMainPanels != 0;
+  const bool parts = halves.main && beyond >= kPanel / 2 && (block.panel_end - block.panel_begin) % kMainPanels != 0;
   const int64_t plain_end = parts ? alone : full < block.panel_end ? full : block.panel_end;
   for (int64_t p = run_plain_tiles(block, plain_end, place, fetches); p < block.panel_end;) {
     const int64_t left = block.panel_end - p, column = p * kPanel;
     const int panels = parts && p == alone ? 1 : left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
     const bool in_place = p + panels <= whole;
-    const bool half = fns.half_main && (column + panels * kPanel) - block.n >= kPanel / 2;
+    const bool half = halves.main && (column + panels * kPanel) - block.n >= kPanel / 2;
     int64_t tiles = kManyTiles && in_place && !finishes && !half ? ((full < whole ? full : whole) - p) / panels : 1;
     if (panels == kMainPanels) tiles = fetches.take(tiles, place);
     const TileFn fn = panels == wide && wide > kMainPanels ? fns.wide
-                      : panels == kMainPanels              ? (half ? fns.half_main : fns.main)
-                                                           : (half ? fns.half_single : fns.single);
+                      : panels == kMainPanels              ? (half ? halves.main : fns.main)
+                                                           : (half ? halves.single : fns.single);
     if (in_place)
       fn(block, place, block.last_k, tiles);
     else
