@@ -35,6 +35,7 @@ struct AttentionArgs {
   bool has_mask = false, truth_mask = false;
   AttentionSteps mask;  // elements
   int64_t mask_keys = 0;
+  bool half_units = false;  // as GemmLimits
   // Set by prepare_attention. pack_tasks 0: so few queries that keys and values are read where they stand.
   int64_t row_block = 0, blocks = 0, tasks = 0, score_stride = 0, scratch_floats = 0;
   int64_t pack_tasks = 0, packed_head = 0, packed_floats = 0;  // of one head of keys and values, of all

@@ -53,27 +53,32 @@ Block block_of(const AttentionArgs& args, const AttentionOperands& at, int64_t t
   return b;
 }
 
-// Rows of a product whose other operand is packed: c[i] = a[i] · b for `rows` rows of `a` over `depth`, whole panels.
+// Rows of a product whose other operand is packed: c[i] = a[i] · b for `rows` rows of `a` over `depth`. Up to whole
+// panels of c are written, as far as its rows have room.
 struct PackedProduct {
   const float* a;
   int64_t a_stride;
   const float* b;
-  int64_t panel_stride, panels, depth;
+  int64_t panel_stride, columns, depth;
   float* c;
   int64_t c_stride;
+  bool half_units;
 };
 void multiply_rows(const PackedProduct& p, int rows) {
   const GemmEpilogue plain;
+  // The highest tile leaves out an empty half of the last panel, lower ones would need a buffer for it.
+  const int64_t unit = rows == gemm_kernels.tile_rows ? kPanel / 2 : kPanel, panels = panel_count(p.columns);
   gemm_kernels.row_block({.segments = &p.a,
                           .segment_k = p.depth,
                           .a_stride = p.a_stride,
                           .rows = rows,
                           .b = p.b,
                           .panel_stride = p.panel_stride,
-                          .panel_end = p.panels,
-                          .n = p.panels * kPanel,
+                          .panel_end = panels,
+                          .n = (p.columns + unit - 1) / unit * unit,
                           .c = p.c,
                           .c_stride = p.c_stride,
+                          .half_units = p.half_units,
                           .epilogue = &plain});
 }
 
@@ -171,18 +176,20 @@ void run_block(const AttentionArgs& args, const AttentionOperands& at, const Blo
   PackedProduct first{.a_stride = args.q.row,
                       .b = keys,
                       .panel_stride = s.size * kPanel,
-                      .panels = panel_count(b.keys),
+                      .columns = b.keys,
                       .depth = s.size,
                       .c = scores,
-                      .c_stride = args.score_stride};
+                      .c_stride = args.score_stride,
+                      .half_units = args.half_units};
   const PackedProduct second{.a = scores,
                              .a_stride = args.score_stride,
                              .b = keys + panels_size(s.size, s.keys),
                              .panel_stride = s.keys * kPanel,
-                             .panels = panel_count(s.value_size),
+                             .columns = s.value_size,
                              .depth = b.keys,
                              .c = sums,
-                             .c_stride = width};
+                             .c_stride = width,
+                             .half_units = args.half_units};
   int64_t tiles = (b.rows + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
   for (int64_t row = 0, rows; row < b.rows; row += rows, --tiles) {
     rows = tile_height(b.rows - row, tiles, gemm_kernels.tile_rows);

@@ -65,9 +65,7 @@ void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
 int gemm_tile_rows(Isa isa) { return gemm_kernels(isa).tile_rows; }
 
 GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
-  GemmChoice c;
-  c.tile_rows = gemm_tile_rows(isa);
-  c.half_units = limits.half_units;
+  GemmChoice c{.tile_rows = gemm_tile_rows(isa), .half_units = limits.half_units};
   const int64_t panels = panel_count(p.n), batches = p.batch[0] * p.batch[1];
   if (p.m <= 0 || panels == 0 || batches <= 0) return c;
 

@@ -185,6 +185,7 @@ Result<bool> Binder::bind() {
   args.zero_nan = attributes_.zero_nan;
   args.left = attributes_.left_window;
   args.right = attributes_.causal ? 0 : attributes_.right_window;
+  args.half_units = scope_.machine->half_units;
   prepare_attention(args);
   step_.kernels = &attention_kernels(scope_.machine->isa);
   step_.q = q_.operand, step_.k = k_.operand, step_.v = v_.operand, step_.y = y_.operand, step_.packed = -1;
