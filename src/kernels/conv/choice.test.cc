@@ -8,11 +8,12 @@ namespace mica {
 namespace {
 
 TEST(ConvChoice, SuitsTheProblem) {
-  const auto algorithm = [](int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
+  GemmLimits limits;
+  const auto algorithm = [&](int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t groups) {
     ConvCase c = square_case(size, in, out, kernel, stride, 1, kernel / 2);
     c.p.images = 1, c.p.groups = groups;
     c.finish();
-    return choose_conv_algorithm(c.p);
+    return choose_conv_algorithm(c.p, Isa::kAvx512, limits);
   };
   EXPECT_TRUE(is_winograd(algorithm(56, 64, 64, 3, 1, 1)));
   EXPECT_EQ(algorithm(14, 256, 256, 3, 1, 1), ConvAlgorithm::kWinograd6);
@@ -29,6 +30,11 @@ TEST(ConvChoice, SuitsTheProblem) {
   EXPECT_EQ(algorithm(112, 64, 64, 3, 2, 4), ConvAlgorithm::kGrouped);
   EXPECT_EQ(algorithm(28, 128, 128, 3, 1, 8), ConvAlgorithm::kWinograd6);
   EXPECT_EQ(algorithm(14, 408, 408, 3, 1, 17), ConvAlgorithm::kWinograd6);
+  limits.adds_apart = true;
+  EXPECT_EQ(algorithm(10, 288, 288, 3, 1, 18), ConvAlgorithm::kGrouped);
+  limits.half_units = true;  // such a place takes as long as one multiply-add then, not as two
+  EXPECT_EQ(algorithm(10, 288, 288, 3, 1, 18), ConvAlgorithm::kWinograd6);
+  EXPECT_EQ(algorithm(7, 672, 672, 3, 1, 42), ConvAlgorithm::kGrouped);
 }
 
 TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {

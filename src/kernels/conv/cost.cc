@@ -19,8 +19,9 @@ constexpr double kTileCycles = 40;        // of a transform, beside its vectors
 constexpr double kPlaceCycles = 3;        // where one point of a tile's input lies
 constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
 
-constexpr double kBandCycles = 3;   // a vector of a pixel, read or written, on its way into a band
-constexpr double kSumCycles = 2.5;  // a vector of a product, on its way into a sum
+constexpr double kBandCycles = 3;    // a vector of a pixel, read or written, on its way into a band
+constexpr double kFinishCycles = 8;  // a vector of a group's sums: its exchanges and its store
+constexpr double kSumCycles = 2.5;   // a vector of a product, on its way into a sum
 
 constexpr double kDeviations = 8;
 constexpr double kPriceOfError = 1.08;
@@ -32,7 +33,8 @@ struct GroupCost {
   double product, weights, around;
 };
 double of_groups(const ConvProblem& p, const GroupCost& one, const GemmLimits& limits) {
-  if (p.groups > 1) return static_cast<double>(p.groups) * (one.product + one.around + one.weights / kGroupBytes);
+  const double weights = one.weights / kGroupBytes * beside_units(limits);
+  if (p.groups > 1) return static_cast<double>(p.groups) * (one.product + one.around + weights);
   return overlapped(one.product, one.weights, limits) + one.around;
 }
 
@@ -90,7 +92,8 @@ double grouped_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const auto inputs = static_cast<double>(p.images * p.in[0] * p.in[1] * p.in[2]);
   const auto versions = static_cast<double>(grouped_versions(width));
   const double weights = static_cast<double>(grouped_size({p.out_channels, width, taps})) * 4;
-  return vectors * (static_cast<double>(outputs) * (fmas * 1.1 + 8) + inputs * (1 + versions) * kBandCycles) +
+  const double finish = kFinishCycles * beside_units(limits), band = kBandCycles * beside_units(limits);
+  return vectors * (static_cast<double>(outputs) * (fmas * 1.1 + finish) + inputs * (1 + versions) * band) +
          weights / stream_bytes(limits);
 }
 
@@ -117,7 +120,8 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, bool on_th
   const double vectors = static_cast<double>(plane.slices() * ceil_div(channels, lanes)) * (kInputCycles + spilled) +
                          static_cast<double>(ceil_div(columns, lanes)) * (kOutputCycles + spilled);
   const double begun = static_cast<double>(plane.slices()) * (kTileCycles + kPlaceCycles * points);
-  const double transforms = static_cast<double>(tiles) * (points * vectors + begun + kTileCycles + points);
+  const double places = (begun + kTileCycles + points) * beside_units(limits);
+  const double transforms = static_cast<double>(tiles) * (points * vectors + places);
   const WinogradWork work{tiles, channels, panel_count(columns) * kPanel, 1, on_the_way};
   const int64_t block = winograd_block(plane, work, isa, limits);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
