@@ -158,11 +158,12 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   }
 }
 
-// The same tile where units are half as wide as vectors: of half as many rows at a time, and of half vectors alone. Two
-// rows in one vector save multiply-adds, but not where their selection takes the multiply-adds' own units.
-template <int R, int P>
+// The main tile with half of a panel less where units are half as wide as vectors: of half as many rows at a time, and
+// of half vectors alone. Two rows in one vector save multiply-adds, but not where their selection takes the
+// multiply-adds' own units.
+template <int R>
 __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& at, bool finish, int64_t) {
-  constexpr int kRows = R / 2, kHalves = 2 * P - 1;
+  constexpr int kRows = R / 2, P = kMainPanels, kHalves = 2 * P - 1;
   static_assert(R % 2 == 0);
   const int64_t panel_stride = block.panel_stride;
   const float* const last_line = at.end - P * panel_stride;
@@ -182,7 +183,7 @@ __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& 
         MICA_UNROLL for (int h = 0; h < kHalves; ++h) row[h] =
             load_half(b + h / 2 * panel_stride + h % 2 * (kLanes / 2));
         if (first == 0) {
-          if (P == kMainPanels) fetch.step(at);
+          fetch.step(at);
           prefetch_panels<P>(b, panel_stride, last_line);
         }
         MICA_UNROLL for (int i = 0; i < kRows; ++i) {
@@ -226,7 +227,7 @@ constexpr void fill_tiles(TileRow* rows) {
   if constexpr (has_half(R)) {
     const HalfTiles half = {tile<R, kMainPanels, true>, tile<R, 1, true>};
     rows[R - 1].half[0] = rows[R - 1].half[1] = half;
-    if constexpr (kPanelVectors == 1) rows[R - 1].half[1] = {tile_of_halves<R, kMainPanels>, tile_of_halves<R, 1>};
+    if constexpr (kPanelVectors == 1) rows[R - 1].half[1].main = tile_of_halves<R>;
   }
   if constexpr (R > 1) fill_tiles<R - 1>(rows);
 }
