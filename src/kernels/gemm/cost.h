@@ -15,8 +15,8 @@ namespace mica {
 // 4; Zen 5 has 11 from memory and 31 from its cache).
 inline double stream_bytes(const GemmLimits& limits) { return limits.adds_apart ? 15 : 10; }
 
-// What is not whole vectors, and what waits for the next cache, takes as long beside units of either width: half as
-// many of these cycles where those are half as wide.
+// What is not arithmetic on whole vectors (places, exchanges, copies into a band, weights from the next cache) takes as
+// long beside units of either width: half as many of these cycles where those are half as wide.
 inline double beside_units(const GemmLimits& limits) { return limits.half_units ? 0.5 : 1; }
 
 struct CostLanes {

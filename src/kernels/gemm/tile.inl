@@ -150,10 +150,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
           store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
     at.b += P * panel_stride;
-    at.c += P * kPanel;
-    at.columns -= P * kPanel;
-    if (at.bias) at.bias += P * kPanel;
-    if (at.residual) at.residual += P * kPanel;
+    at.pass_columns(P * kPanel);
     at.fetch = fetch.next;
   }
 }
@@ -201,10 +198,7 @@ __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& 
     if (part.residual) part.residual += kRows * block.epilogue->residual_stride;
   }
   at.b += P * panel_stride;
-  at.c += P * kPanel;
-  at.columns -= P * kPanel;
-  if (at.bias) at.bias += P * kPanel;
-  if (at.residual) at.residual += P * kPanel;
+  at.pass_columns(P * kPanel);
   at.fetch = fetch.next;
 }
 
@@ -261,10 +255,7 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   fn(block, inside, false, 1);
   place.b = inside.b;
   place.fetch = inside.fetch;
-  place.c += width;
-  place.columns -= width;
-  if (place.bias) place.bias += width;
-  if (place.residual) place.residual += width;
+  place.pass_columns(width);
   const bool finish = block.last_k;
   const TileOut out = {buffer,
                        width,

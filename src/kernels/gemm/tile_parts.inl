@@ -37,6 +37,14 @@ struct TilePlace {
     return depth > 0 ? block.b + block.panel_end * block.panel_stride + (depth - 1) * kPanel : block.b;
   }
 
+  // On to the columns beside `width` of them, whose panels of B the caller passes.
+  MICA_INLINE void pass_columns(int64_t width) {
+    c += width;
+    columns -= width;
+    if (bias) bias += width;
+    if (residual) residual += width;
+  }
+
   const float* b;
   float* c;
   int64_t c_stride;
