@@ -106,24 +106,29 @@ struct ConvCase {
   // The sum at one output, and the sum of its terms' magnitudes.
   double sum_at(const int64_t (&o)[4], int64_t n, double& size) const {
     const int64_t channels = p.in_channels / p.groups, group = n / (p.out_channels / p.groups);
+    const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], step = p.in_view.channel;
     double sum = epilogue.bias ? epilogue.bias[n] : 0;
     size = std::fabs(sum) + 1;
-    for (int64_t kz = 0; kz < p.kernel[0]; ++kz)
-      for (int64_t ky = 0; ky < p.kernel[1]; ++ky)
+    for (int64_t kz = 0; kz < p.kernel[0]; ++kz) {
+      const int64_t z = o[1] * p.stride[0] - p.pad[0] + kz * p.dilation[0];
+      if (z < 0 || z >= p.in[0]) continue;
+      for (int64_t ky = 0; ky < p.kernel[1]; ++ky) {
+        const int64_t yy = o[2] * p.stride[1] - p.pad[1] + ky * p.dilation[1];
+        if (yy < 0 || yy >= p.in[1]) continue;
         for (int64_t kx = 0; kx < p.kernel[2]; ++kx) {
-          const int64_t z = o[1] * p.stride[0] - p.pad[0] + kz * p.dilation[0];
-          const int64_t yy = o[2] * p.stride[1] - p.pad[1] + ky * p.dilation[1];
           const int64_t xx = o[3] * p.stride[2] - p.pad[2] + kx * p.dilation[2];
-          if (z < 0 || yy < 0 || xx < 0 || z >= p.in[0] || yy >= p.in[1] || xx >= p.in[2]) continue;
-          const float* pixel =
-              x.data() + o[0] * p.in_view.image + z * p.in_view.depth + yy * p.in_view.row + xx * p.in_view.pixel;
+          if (xx < 0 || xx >= p.in[2]) continue;
+          const float* a = x.data() + o[0] * p.in_view.image + z * p.in_view.depth + yy * p.in_view.row +
+                           xx * p.in_view.pixel + group * channels * step;
+          const float* w = weights.data() + n * channels * taps + (kz * p.kernel[1] + ky) * p.kernel[2] + kx;
           for (int64_t c = 0; c < channels; ++c) {
-            const double a = pixel[(group * channels + c) * p.in_view.channel];
-            const double w = weights[(((n * channels + c) * p.kernel[0] + kz) * p.kernel[1] + ky) * p.kernel[2] + kx];
-            sum += a * w;
-            size += std::fabs(a * w);
+            const double term = static_cast<double>(a[c * step]) * w[c * taps];
+            sum += term;
+            size += std::fabs(term);
           }
         }
+      }
+    }
     return sum;
   }
 

@@ -6,8 +6,9 @@ namespace {
 
 class Planes : public testing::TestWithParam<Isa> {};
 
-// With the first-level cache that says how many lines' input is copied at a time.
-void compare(ConvCase& c, Isa isa) {
+// With the first-level cache that says how many lines' input is copied at a time. Large pictures are compared alone:
+// their sums in doubles would take most of the time of all these tests.
+void compare(ConvCase& c, Isa isa, bool large = false) {
   c.run(isa, ConvAlgorithm::kImplicit);
   const std::vector<float> want = c.y;
   c.to_planes(3);
@@ -17,7 +18,9 @@ void compare(ConvCase& c, Isa isa) {
     c.run(isa, ConvAlgorithm::kImplicit, {.l1_bytes = l1_bytes, .threads = 3}, 1);
     ASSERT_EQ(c.y, want) << l1_bytes;
   }
-  ASSERT_NO_FATAL_FAILURE(c.check());
+  if (!large) {
+    ASSERT_NO_FATAL_FAILURE(c.check());
+  }
 }
 
 // With every epilogue.
@@ -38,7 +41,7 @@ TEST_P(Planes, GiveTheSameBits) {
             if (in == 3) c.epilogue = {.bias = c.bias.data(), .activation = Activation::kClip, .a = -0.25f, .b = 2.0f};
             SCOPED_TRACE(testing::Message()
                          << size << " c=" << in << " n=" << out << " k=" << kernel << " s=" << stride);
-            ASSERT_NO_FATAL_FAILURE(compare(c, GetParam()));
+            ASSERT_NO_FATAL_FAILURE(compare(c, GetParam(), size == 70));
           }
 }
 

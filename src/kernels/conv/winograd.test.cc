@@ -74,12 +74,24 @@ long double row_at(int points, int taps, int i, int k) {
   return power / others;
 }
 
+// G of an axis, row after row.
+struct Rows {
+  Rows(int points, int of_taps) : taps(of_taps) {
+    for (int i = 0; i < points; ++i)
+      for (int k = 0; k < taps; ++k) values.push_back(row_at(points, taps, i, k));
+  }
+  long double at(int64_t i, int64_t k) const { return values[i * taps + k]; }
+
+  int taps;
+  std::vector<long double> values;
+};
+
 // Where a matrix's weight stands.
 struct Place {
   int64_t n, channel, slice;
   int point;
 };
-Exact exact_at(const ConvCase& c, const WinogradPlane& plane, const Place& at) {
+Exact exact_at(const ConvCase& c, const WinogradPlane& plane, const Rows (&rows)[2], const Place& at) {
   const int64_t channels = c.p.in_channels / c.p.groups, *kernel = c.p.kernel;
   const WinogradSlice s = winograd_slice(plane, at.slice);
   const int i = at.point / plane.points[1], j = at.point % plane.points[1];
@@ -88,8 +100,7 @@ Exact exact_at(const ConvCase& c, const WinogradPlane& plane, const Place& at) {
   for (int64_t y = s.filter[0]; y < kernel[plane.from[0]]; y += plane.stride[0])
     for (int64_t x = s.filter[1]; x < kernel[plane.from[1]]; x += plane.stride[1]) {
       const int64_t tap = flat ? x : y * kernel[2] + x;
-      const long double term = row_at(plane.points[0], plane.taps[0], i, static_cast<int>(y / plane.stride[0])) *
-                               row_at(plane.points[1], plane.taps[1], j, static_cast<int>(x / plane.stride[1])) *
+      const long double term = rows[0].at(i, y / plane.stride[0]) * rows[1].at(j, x / plane.stride[1]) *
                                c.weights[(at.n * channels + at.channel) * kernel[1] * kernel[2] + tap];
       e.sum += term;
       e.size += std::fabs(term);
@@ -109,6 +120,7 @@ TEST_P(WinogradWeightsOf, EveryFormIsWithinItsBound) {
   for (const Form& form : forms) {
     const ConvCase c = make(GetParam(), form);
     const WinogradPlane plane = winograd_plane(c.p, form.algorithm);
+    const Rows rows[2] = {{plane.points[0], plane.taps[0]}, {plane.points[1], plane.taps[1]}};
     const int64_t channels = c.p.in_channels / c.p.groups, out = c.p.out_channels / c.p.groups;
     const int64_t panels = panel_count(out);
     const std::vector<float> u = from_panels(c, form.algorithm, every_isa().back(), 2);
@@ -119,7 +131,8 @@ TEST_P(WinogradWeightsOf, EveryFormIsWithinItsBound) {
           for (int64_t row = 0; row < winograd_range(plane, point).count * channels; ++row)
             for (int64_t lane = 0; lane < kPanel; ++lane, ++at) {
               const int64_t n = panel * kPanel + lane, slice = winograd_range(plane, point).first + row / channels;
-              const Exact e = n >= out ? Exact() : exact_at(c, plane, {group * out + n, row % channels, slice, point});
+              const Exact e =
+                  n >= out ? Exact() : exact_at(c, plane, rows, {group * out + n, row % channels, slice, point});
               // Along each axis a term is rounded as a coefficient, as a product, and with each sum that it is in.
               const int taps = plane.taps[1], axes = plane.points[0] == 1 ? 1 : 2;
               const long double bound = e.size * axes * ((taps + 1) / 2 + 2) * 0x1.01p-24L;
