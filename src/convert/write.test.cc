@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/os.h"
 #include "convert/convert.h"
 #include "runtime/load.h"
 #include "runtime/session.h"
@@ -55,6 +58,33 @@ TEST(WriteMica, AFileAnswersAsTheModelItWasMadeFrom) {
   EXPECT_EQ(got, expected);
   (*loaded)->drop();
   (*made)->drop();
+  std::remove(path.c_str());
+}
+
+// Constants that begin, end and lie anywhere in the pieces that a file is written in.
+TEST(WriteMica, PiecesLeaveNothingOut) {
+  constexpr size_t kFloats = kHugePage / sizeof(float);
+  Plan plan;
+  std::vector<std::vector<float>> constants;
+  for (const size_t count : {size_t{25}, 3 * kFloats, size_t{5}, kFloats, kFloats - 16, kFloats + 1, size_t{1}}) {
+    std::vector<float>& numbers = constants.emplace_back(count);
+    for (size_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(constants.size() * count + i);
+    PlanConstant constant;
+    constant.dtype = DType::kF32;
+    constant.shape = {static_cast<int64_t>(count)};
+    constant.data = numbers.data();
+    constant.bytes = count * sizeof(float);
+    ASSERT_TRUE(plan.constants.push_back(std::move(constant)).ok());
+  }
+  ASSERT_TRUE(plan.functions.resize(1).ok());
+  const std::string path = testing::TempDir() + "mica_pieces_test.mica";
+  const Result<FileSizes> sizes = write_mica(plan, path);
+  ASSERT_TRUE(sizes.ok()) << sizes.error().what();
+  const Result<Vector<std::byte>> written = read_file(path);
+  const Result<std::vector<std::byte>> wanted = mica_bytes(plan);
+  ASSERT_TRUE(written.ok() && wanted.ok());
+  EXPECT_EQ(sizes->total, wanted->size());
+  EXPECT_TRUE(std::ranges::equal(*written, *wanted));
   std::remove(path.c_str());
 }
 

@@ -1,8 +1,10 @@
 #include "runtime/load.h"
 
+#include <algorithm>
 #include <new>
 
 #include "plan/file.h"
+#include "runtime/frame.h"
 
 namespace mica {
 namespace {
@@ -18,6 +20,14 @@ template <class T>
 void destroy(void* object) {
   static_cast<T*>(object)->~T();
   deallocate(object);
+}
+
+// Memory for a copy of a file: much of it stands in huge pages, as weights in a mapped file may.
+Result<Buffer*> buffer_of(size_t bytes) {
+  static_assert(kCacheLine % kSectionAlign == 0);
+  Buffer made;
+  MICA_TRY_STATUS(made.ensure(std::max<size_t>(bytes, 1)));
+  return on_heap(std::move(made));
 }
 
 // Takes `keep`, which owns the bytes.
@@ -52,10 +62,9 @@ Result<Model*> load_model(Context& context, MappedFile file, const LoadOptions& 
 
 Result<Model*> load_model_from_memory(Context& context, Bytes bytes, bool copy, const LoadOptions& options) {
   if (!copy && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0) return load(context, bytes, {}, options);
-  void* memory = allocate(bytes.size(), kSectionAlign);
-  if (!memory) return out_of_memory();
-  if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());
-  return load(context, {static_cast<const std::byte*>(memory), bytes.size()}, {memory, deallocate}, options);
+  MICA_TRY(Buffer * keep, buffer_of(bytes.size()));
+  if (!bytes.empty()) std::memcpy(keep->data(), bytes.data(), bytes.size());
+  return load(context, {static_cast<const std::byte*>(keep->data()), bytes.size()}, {keep, destroy<Buffer>}, options);
 }
 
 Result<Model*> load_model_from_reader(Context& context, const ByteReader& reader, const LoadOptions& options) {
@@ -63,18 +72,18 @@ Result<Model*> load_model_from_reader(Context& context, const ByteReader& reader
   MICA_CHECK(reader.read, kUsage, "a reader needs its function");
   MICA_CHECK(reader.size <= static_cast<uint64_t>(PTRDIFF_MAX), kLimit, "the model has {} bytes", reader.size);
   const auto size = static_cast<size_t>(reader.size);
-  auto* memory = static_cast<std::byte*>(allocate(size, kSectionAlign));
-  if (!memory) return out_of_memory();
+  MICA_TRY(Buffer * keep, buffer_of(size));
+  auto* memory = static_cast<std::byte*>(keep->data());
   for (size_t at = 0; at < size;) {
     const size_t piece = std::min(size - at, kPiece);
     const int64_t got = reader.read(reader.user, at, memory + at, piece);
     if (got <= 0 || static_cast<uint64_t>(got) > piece) {
-      deallocate(memory);
+      destroy<Buffer>(keep);
       return error(Code::kIo, "the reader failed at byte {} of {}", at, size).at(options.name);
     }
     at += static_cast<size_t>(got);
   }
-  return load(context, {memory, size}, {memory, deallocate}, options);
+  return load(context, {memory, size}, {keep, destroy<Buffer>}, options);
 }
 
 }  // namespace mica

@@ -30,7 +30,8 @@ class Lowerer {
     for (const auto& [key, value] : graph.metadata) push(plan_.metadata, PlanMetadata{name_of(key), name_of(value)});
     plan_.dims = std::move(*graph.dims);
     graph = Graph();  // lets go of what the plan does not keep, before more is made
-    pack_constants(plan_, wishes_, [&](uint32_t constant) { (*keep_)[constant] = nullptr; });
+    const auto packed = pack_constants(plan_, wishes_, [&](uint32_t constant) { (*keep_)[constant] = nullptr; });
+    if (packed) keep_->push_back(std::make_shared<const Constant>(TensorView(), packed));
     return {std::move(plan_), keep_};
   }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/os.h"
 #include "ir/graph.h"
 #include "kernels/pack/form.h"
 
@@ -46,31 +47,54 @@ std::vector<Demand> demands(const Plan& plan, const std::vector<StageWish>& wish
   return list;
 }
 
-// False when the form does not suit the constant.
-bool pack_constant(PlanConstant& constant, const PackKey& key) {
-  if (constant.dtype != DType::kF32 || constant.packing.kind != 0) return false;
+std::vector<int64_t> extents(const PlanConstant& constant) {
   std::vector<int64_t> dims;
   for (Dim d : constant.shape.span()) dims.push_back(d.value());
-  const int64_t floats = packed_floats(key, dims);
-  if (floats <= 0 || !is_small_enough(floats * 4, static_cast<int64_t>(constant.bytes))) return false;
-  OwnedTensor packed = value_or_throw(OwnedTensor::make(DType::kF32, std::span(&floats, 1)));
-  pack_by_key(key, dims, static_cast<const float*>(constant.data), packed.view().as<float>());
-  constant.packing = key;
-  constant.data = packed.view().data;
-  constant.bytes = static_cast<size_t>(floats) * 4;
-  constant.owned = std::move(packed);
-  return true;
+  return dims;
+}
+
+// 0 when the form does not suit the constant.
+size_t packed_bytes(const PlanConstant& constant, const Demand& demand) {
+  if (!demand.any || !demand.agreed || demand.key.kind == 0) return 0;
+  if (constant.dtype != DType::kF32 || constant.packing.kind != 0) return 0;
+  const int64_t floats = packed_floats(demand.key, extents(constant));
+  const bool suits = floats > 0 && is_small_enough(floats * 4, static_cast<int64_t>(constant.bytes));
+  return suits ? static_cast<size_t>(floats) * 4 : 0;
+}
+
+std::shared_ptr<std::byte> block_of(size_t bytes) {
+  void* memory = take_memory(bytes);
+  if (!memory) ok_or_throw(out_of_memory());
+  return {static_cast<std::byte*>(memory), [bytes](std::byte* block) { release_memory(block, bytes); }};
 }
 
 }  // namespace
 
-void pack_constants(Plan& plan, const std::vector<StageWish>& wishes,
-                    const std::function<void(uint32_t constant)>& replaced) {
-  if (wishes.empty()) return;
+std::shared_ptr<const void> pack_constants(Plan& plan, const std::vector<StageWish>& wishes,
+                                           const std::function<void(uint32_t constant)>& replaced) {
+  if (wishes.empty()) return nullptr;
   const std::vector<Demand> wanted = demands(plan, wishes);
-  for (uint32_t c = 0; c < plan.constants.size(); ++c)
-    if (wanted[c].any && wanted[c].agreed && wanted[c].key.kind != 0 && pack_constant(plan.constants[c], wanted[c].key))
-      replaced(c);
+  std::vector<size_t> sizes;
+  size_t total = 0;
+  for (uint32_t c = 0; c < plan.constants.size(); ++c) {
+    sizes.push_back(packed_bytes(plan.constants[c], wanted[c]));
+    total += round_up(sizes.back(), kCacheLine);
+  }
+  if (total == 0) return nullptr;
+  const std::shared_ptr<std::byte> block = block_of(total);
+  std::byte* next = block.get();
+  for (uint32_t c = 0; c < plan.constants.size(); ++c) {
+    if (sizes[c] == 0) continue;
+    PlanConstant& constant = plan.constants[c];
+    pack_by_key(wanted[c].key, extents(constant), static_cast<const float*>(constant.data),
+                reinterpret_cast<float*>(next));
+    constant.packing = wanted[c].key;
+    constant.data = next;
+    constant.bytes = sizes[c];
+    next += round_up(sizes[c], kCacheLine);
+    replaced(c);
+  }
+  return block;
 }
 
 }  // namespace mica

@@ -48,11 +48,13 @@ TEST(PackConstants, PacksWhatAllReadersWantAlike) {
   wishes.push_back({0, 1, 1, key});
   wishes.push_back({0, 1, 2, other});
   std::vector<uint32_t> replaced;
-  pack_constants(plan, wishes, [&](uint32_t c) { replaced.push_back(c); });
+  const auto block = pack_constants(plan, wishes, [&](uint32_t c) { replaced.push_back(c); });
   EXPECT_EQ(replaced, (std::vector<uint32_t>{0, 1}));
-  std::vector<float> back(weights.size());
-  unpack_by_key(plan.constants[1].packing, kDims, static_cast<const float*>(plan.constants[1].data), back.data());
-  EXPECT_EQ(back, weights);
+  for (const uint32_t c : replaced) {
+    std::vector<float> back(weights.size());
+    unpack_by_key(plan.constants[c].packing, kDims, static_cast<const float*>(plan.constants[c].data), back.data());
+    EXPECT_EQ(back, weights) << c;
+  }
   EXPECT_EQ(plan.constants[2].packing, PackKey());
   EXPECT_EQ(plan.constants[2].data, weights.data());
 }
@@ -62,7 +64,7 @@ TEST(PackConstants, LeavesFormsThatDoNotFit) {
   Plan plan = plan_of(weights, 1, {{0}});
   for (const PackKey& key : {key_of({.kind = PackKind::kDepthwise16}), key_of({.kind = PackKind::kWinograd}),
                              key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = 5})})
-    pack_constants(plan, {{0, 0, 0, key}}, [](uint32_t) { FAIL(); });
+    EXPECT_EQ(pack_constants(plan, {{0, 0, 0, key}}, [](uint32_t) { FAIL(); }), nullptr);
 }
 
 }  // namespace
