@@ -35,7 +35,8 @@ inline constexpr size_t kHugePage = size_t{2} << 20;
 // initialised. Released with the same `bytes`.
 void* take_memory(size_t bytes);
 void release_memory(void* memory, size_t bytes);
-// Lets the pages that lie wholly inside a mapped file's bytes leave RAM; who reads them gets them back from the file.
+// Lets the pages that lie wholly inside a mapped file's bytes leave RAM; who reads them gets them back from the file,
+// small ones: with a huge one all of its neighbours would come.
 void forget_pages(const void* bytes, size_t count);
 
 // Size of a processor's data cache of level 1, 2 or 3; 0 when the system does not tell, or there is none. `root` goes

@@ -178,7 +178,12 @@ void forget_pages(const void* bytes, size_t count) {
   const size_t page = page_size();
   const auto begin = reinterpret_cast<uintptr_t>(bytes);
   const uintptr_t from = round_up(begin, page), to = (begin + count) / page * page;
-  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  if (to <= from) return;
+  auto* const start = reinterpret_cast<void*>(from);
+#ifdef MADV_NOHUGEPAGE
+  madvise(start, to - from, MADV_NOHUGEPAGE);  // else who reads a neighbour would get a whole huge page back
+#endif
+  madvise(start, to - from, MADV_DONTNEED);
 }
 
 namespace {

@@ -302,6 +302,8 @@ Result<Plan> read_plan(Bytes bytes, const ReadOptions& options) {
   MICA_TRY_STATUS(FunctionReader(parts[3], options, plan).run());
   MICA_TRY_STATUS(read_main(parts[4], plan));
   MICA_TRY_STATUS(validate(plan));
+  // In a huge page, what fills up the way to the weights came with the small sections.
+  if (options.pages) forget_pages(bytes.data(), static_cast<size_t>(parts[5].data() - bytes.data()));
   return plan;
 }
 
