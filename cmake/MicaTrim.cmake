@@ -6,7 +6,8 @@
 #   depthwise 3x1                  depthwise convolutions of this kernel width and stride, with code of their own;
 #                                  `depthwise 3x1 rest`: whose channels do not fill vectors. All others run too
 #   planes 2                       convolutions of this stride along rows (0: beyond 2) that may read planes;
-#                                  `planes 0` also serves bytes whose channels are side by side
+#                                  `planes 0` also serves bytes whose channels are side by side;
+#                                  `planes halves`: whose columns end in half of a panel
 #   taps apart                     convolutions with dilation in a row, whose taps may be multiplied one by one
 #   bytes 4                        sizes of elements that have code of their own for transposition
 #   custom operators               operators of the caller's

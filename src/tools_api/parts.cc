@@ -26,8 +26,10 @@ void add_convolution(const PlanFunction& function, const Stage& stage, Parts& pa
   const auto last = static_cast<size_t>(w.rank) - 3;
   const int64_t stride = conv.strides.get(last, 1), dilation = conv.dilations.get(last, 1);
   const int64_t channels = w[0].value(), width = w[w.rank - 1].value();
-  if (conv.groups == 1 && w[1].value() <= kMostPlanes)
+  if (conv.groups == 1 && w[1].value() <= kMostPlanes) {
     parts.insert("planes " + std::to_string(stride == 1 || stride == 2 ? stride : 0));
+    if (ends_in_half_panel(channels)) parts.insert("planes halves");
+  }
   if (dilation > 1) parts.insert("taps apart");
   if (stage.op->name == "pixel_conv") parts.insert("planes 0");  // whose pixels' channels are adjacent
   if (conv.groups != channels || w[1].value() != 1 || (dilation != 1 && stride != 1)) return;

@@ -114,6 +114,7 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 // Rows of the picture fill half of the first-level cache; each copy of them serves at least one output line.
 void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
   c.planes = c.by_rows = true;
+  c.half_units = limits.half_units;
   c.tiles = p.images * p.out[0] * p.out[1];
   c.segments = c.block_segments = taps_of(p) * p.in_channels;
   c.n_block = c.n_group = panel_count(p.out_channels);

@@ -15,6 +15,7 @@
 
 #include "base/parts.h"
 #include "kernels/gemm/strassen.h"
+#include "kernels/pack/pack.h"
 
 namespace mica {
 
@@ -88,7 +89,11 @@ inline constexpr bool kWithTapsApart = has_part("taps", "apart");  // ConvChoice
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
 inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes", "1"), has_part("planes", "2")};
+inline constexpr bool kWithPlaneHalves = has_part("planes", "halves");  // columns as ends_in_half_panel says
 constexpr bool with_planes(int64_t stride) { return kWithPlanes[stride == 1 || stride == 2 ? stride : 0]; }
+
+// Two panels at a time, the last two lack half of one or more.
+constexpr bool ends_in_half_panel(int64_t columns) { return (columns - 1) % (2 * kPanel) / (kPanel / 2) == 2; }
 
 // Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",
 // "strassen", "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.

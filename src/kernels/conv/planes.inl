@@ -81,21 +81,63 @@ __attribute__((noinline)) void plane_tile(const PlaneTile& t) {
   }
 }
 
-using PlaneTileFn = void (*)(const PlaneTile&);
+// Two panels of which the last has at most half of its columns, where units are half as wide as vectors: half vectors
+// alone, of half as many rows at a time.
 template <int kRows, int kPanels, int kStep>
-MICA_INLINE PlaneTileFn plane_tile_of() {
-  if constexpr (kWithPlanes[kStep]) return plane_tile<kRows, kPanels, kStep>;
-  return nullptr;
+__attribute__((noinline)) void plane_tile_of_halves(const PlaneTile& t) {
+  constexpr int kPart = kRows / 2, kHalf = kLanes / 2, kHalves = 2 * kPanels - 1;
+  static_assert(kRows % 2 == 0 && kPanels == 2);
+  const int last_columns = static_cast<int>(t.columns - kLanes);
+  const F32 bias[] = {t.bias ? load(t.bias) : zero(), t.bias ? load_partial(t.bias + kLanes, last_columns) : zero()};
+  const int64_t step = kStep ? kStep : t.step;
+  float* out = t.out;
+  for (int first = 0; first < t.count; first += kPart) {
+    HalfF32 sum[kPart][kHalves];
+    MICA_UNROLL for (int i = 0; i < kPart; ++i) MICA_UNROLL for (int h = 0; h < kHalves; ++h) sum[i][h] =
+        h % 2 ? upper(bias[h / 2]) : lower(bias[h / 2]);
+    const float *w = t.w, *base = t.base + first * step;
+    for (const int64_t *offset = t.offsets, *end = offset + t.depth; offset < end; ++offset, w += kPanel) {
+      const float* x = base + *offset;
+      HalfF32 row[kHalves];
+      MICA_UNROLL for (int h = 0; h < kHalves; ++h) row[h] = load_half(w + h / 2 * t.panel_stride + h % 2 * kHalf);
+      MICA_UNROLL for (int i = 0; i < kPart; ++i) {
+        const HalfF32 value = set1_half(x[i * step]);
+        MICA_UNROLL for (int h = 0; h < kHalves; ++h) sum[i][h] = fma(value, row[h], sum[i][h]);
+      }
+    }
+    MICA_UNROLL for (int i = 0; i < kPart; ++i) {
+      if (first + i >= t.count) return;
+      store(out, t.finish(join(sum[i][0], sum[i][1])));
+      store_partial(out + kLanes, t.finish(join(sum[i][2], sum[i][2])), last_columns);
+      out += t.out_pixel;
+    }
+  }
+}
+
+// A tile, and the one for half of a panel less; null where there is no such tile.
+using PlaneTileFn = void (*)(const PlaneTile&);
+struct PlaneTiles {
+  PlaneTileFn whole = nullptr, halves = nullptr;
+};
+template <int kRows, int kPanels, int kStep>
+MICA_INLINE PlaneTiles plane_tiles_of() {
+  PlaneTiles tiles;
+  if constexpr (kWithPlanes[kStep]) {
+    tiles.whole = plane_tile<kRows, kPanels, kStep>;
+    if constexpr (kWithPlaneHalves && kLanes == kPanel && kPanels == 2)
+      tiles.halves = plane_tile_of_halves<kRows, kPanels, kStep>;
+  }
+  return tiles;
 }
 template <int kRows, int kPanels>
-MICA_INLINE PlaneTileFn plane_tile_fn(int64_t step) {
-  return step == 1   ? plane_tile_of<kRows, kPanels, 1>()
-         : step == 2 ? plane_tile_of<kRows, kPanels, 2>()
-                     : plane_tile_of<kRows, kPanels, 0>();
+MICA_INLINE PlaneTiles plane_tiles_of(int64_t step) {
+  return step == 1   ? plane_tiles_of<kRows, kPanels, 1>()
+         : step == 2 ? plane_tiles_of<kRows, kPanels, 2>()
+                     : plane_tiles_of<kRows, kPanels, 0>();
 }
 
 // The pixels from `o` on of one tile, and `width` after `width` of the channels from `column` to `end`.
-__attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, PlaneTileFn fn, int64_t width,
+__attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, const PlaneTiles& tiles, int64_t width,
                                             const Pixel& o, int64_t column, int64_t end) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
@@ -105,7 +147,7 @@ __attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, 
     t.bias = e.bias ? e.bias + column : nullptr;
     t.columns = end - column < width ? end - column : width;
     t.out = out + column;
-    fn(t);
+    (tiles.halves && width - t.columns >= kPanel / 2 ? tiles.halves : tiles.whole)(t);
     if (!LaneFinish::suffices(e)) {
       const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
       kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
@@ -152,10 +194,12 @@ __attribute__((noinline)) void fill_row(const ConvArgs& args, const PictureBand&
   }
 }
 
-PlaneTileFn plane_tile_fn(int64_t panels, int64_t step) {
+PlaneTiles plane_tiles_of(int64_t panels, int64_t step, bool half_units) {
+  PlaneTiles tiles = plane_tiles_of<kPlaneRows, 1>(step);
   if constexpr (kPlanePairs == 2)
-    if (panels == 2) return plane_tile_fn<kPlaneRows / 2, 2>(step);
-  return plane_tile_fn<kPlaneRows, 1>(step);
+    if (panels == 2) tiles = plane_tiles_of<kPlaneRows / 2, 2>(step);
+  if (!half_units) tiles.halves = nullptr;
+  return tiles;
 }
 
 // One output line from `o` on, of the channels from `column` to `end`, as many panels of them at a time. `in`: what
@@ -172,12 +216,12 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
               .finish = LaneFinish(args.epilogue)};
   const bool again = may_store_twice(args);
   const int64_t rows = kPlaneRows / panels;
-  const PlaneTileFn fn = plane_tile_fn(panels, t.step);
+  const PlaneTiles tiles = plane_tiles_of(panels, t.step, args.choice.half_units);
   while (o.x < p.out[2]) {
     if (again && p.out[2] - o.x < rows && p.out[2] >= rows) o.x = p.out[2] - rows;
     t.count = static_cast<int>(p.out[2] - o.x < rows ? p.out[2] - o.x : rows);
     t.base = in + o.x * t.step;
-    plane_pixels(args, t, fn, panels * kPanel, o, column, end);
+    plane_pixels(args, t, tiles, panels * kPanel, o, column, end);
     o.x += t.count;
   }
 }

@@ -15,7 +15,8 @@ void compare(ConvCase& c, Isa isa, bool large = false) {
   ASSERT_TRUE(reads_planes(c.p));
   for (int64_t l1_bytes : {1 << 10, 48 << 10}) {
     c.y.assign(c.y.size(), ConvCase::kUntouched);
-    c.run(isa, ConvAlgorithm::kImplicit, {.l1_bytes = l1_bytes, .threads = 3}, 1);
+    const bool half_units = l1_bytes == 1 << 10;
+    c.run(isa, ConvAlgorithm::kImplicit, {.l1_bytes = l1_bytes, .half_units = half_units, .threads = 3}, 1);
     ASSERT_EQ(c.y, want) << l1_bytes;
   }
   if (!large) {
