@@ -31,7 +31,7 @@ class Lowerer {
     plan_.dims = std::move(*graph.dims);
     graph = Graph();  // lets go of what the plan does not keep, before more is made
     const auto packed = pack_constants(plan_, wishes_, [&](uint32_t constant) { (*keep_)[constant] = nullptr; });
-    if (packed) keep_->push_back(std::make_shared<const Constant>(TensorView(), packed));
+    if (packed) keep_->push_back(std::make_shared<const Constant>(Constant{TensorView(), packed}));
     return {std::move(plan_), keep_};
   }
 
