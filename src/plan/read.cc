@@ -302,8 +302,10 @@ Result<Plan> read_plan(Bytes bytes, const ReadOptions& options) {
   MICA_TRY_STATUS(FunctionReader(parts[3], options, plan).run());
   MICA_TRY_STATUS(read_main(parts[4], plan));
   MICA_TRY_STATUS(validate(plan));
-  // In a huge page, what fills up the way to the weights came with the small sections.
-  if (options.pages) forget_pages(bytes.data(), static_cast<size_t>(parts[5].data() - bytes.data()));
+  // In a huge page, what fills up the way to aligned weights came with the small sections. Weights that begin in that
+  // page keep it.
+  const auto before = static_cast<size_t>(parts[5].data() - bytes.data());
+  if (options.pages && before >= kHugeAlign) forget_pages(bytes.data(), before);
   return plan;
 }
 

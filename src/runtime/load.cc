@@ -26,7 +26,7 @@ void destroy(void* object) {
 Result<Buffer*> buffer_of(size_t bytes) {
   static_assert(kCacheLine % kSectionAlign == 0);
   Buffer made;
-  MICA_TRY_STATUS(made.ensure(std::max<size_t>(bytes, 1)));
+  MICA_TRY_STATUS(made.ensure(bytes));
   return on_heap(std::move(made));
 }
 
