@@ -11,22 +11,22 @@ struct Several {
   F32 v[kCount];
 };
 
-// How many vectors V stands for.
+// How many vectors V stands for; 0: it is a vector.
 template <class V>
-inline constexpr int kVectors = 1;
+inline constexpr int kSeveral = 0;
 template <int kCount>
-inline constexpr int kVectors<Several<kCount>> = kCount;
+inline constexpr int kSeveral<Several<kCount>> = kCount;
 
 template <class... V>
 constexpr int most_vectors() {
-  int most = 1;
-  ((most = kVectors<V> > most ? kVectors<V> : most), ...);
+  int most = 0;
+  ((most = kSeveral<V> > most ? kSeveral<V> : most), ...);
   return most;
 }
 template <class... V>
 using Widest = Several<most_vectors<V...>()>;
 template <class... V>
-concept WithSeveral = (most_vectors<V...>() > 1);
+concept WithSeveral = (most_vectors<V...>() > 0);
 
 MICA_INLINE F32 vector_of(F32 a, int) { return a; }
 template <int kCount>
@@ -74,5 +74,12 @@ template <int kCount>
 MICA_INLINE void store(float* p, const Several<kCount>& a) {
   MICA_UNROLL for (int i = 0; i < kCount; ++i) store(p + i * kLanes, a.v[i]);
 }
+
+// What the first part of a function over x leaves to its second: s is a distance from a whole number, which is still
+// added to kRounder. A loop that begins the next vectors' function before it ends its own has two chains at work.
+template <class V>
+struct Begun {
+  V x, s, rounded;
+};
 
 }  // namespace mica::MICA_ISA

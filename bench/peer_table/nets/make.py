@@ -18,6 +18,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from peer_table.nets import calibrate, own, zoo  # noqa: E402
@@ -33,9 +34,10 @@ def feed_of(shapes):
 
 
 def flops_of(model, feed):
-    """A multiply-add counts two. The counter does not know recurrent cells: four gates over inputs and state."""
+    """A multiply-add counts two. The counter knows neither fused attention, which is counted as its two products, nor
+    recurrent cells: four gates over inputs and state."""
     counter = FlopCounterMode(display=False)
-    with counter, torch.no_grad():
+    with counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
         model(*feed)
     total = counter.get_total_flops()
     for layer in model.modules():

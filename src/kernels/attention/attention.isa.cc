@@ -130,32 +130,43 @@ void mask_scores(const AttentionArgs& args, const void* mask, int64_t offset, fl
   }
 }
 
-// Scores to powers of e, zeros where nothing is seen; returns what makes them add up to 1.
-float to_weights(float* row, Range seen, int64_t keys, bool zero_nan) {
+// Zeros where nothing is seen; false, and zeros everywhere, where a row has no weights.
+bool has_weights(float* row, Range seen, int64_t keys, bool zero_nan, float& largest) {
   for (int64_t j = 0; j < seen.low; ++j) row[j] = 0;
   for (int64_t j = seen.high; j < keys; ++j) row[j] = 0;
   const int64_t count = seen.high - seen.low;
-  const float largest = reduce_run<ReduceFunction::kMax>(row + seen.low, count, 1);
+  largest = reduce_run<ReduceFunction::kMax>(row + seen.low, count, 1);
   const bool unknown = largest != largest || largest == kInfinity;  // then all powers are NaN, or the sum is
-  if (count == 0 || largest == -kInfinity || (zero_nan && unknown)) {
-    for (int64_t j = 0; j < keys; ++j) row[j] = 0;
-    return 0;
-  }
-  return 1 / sum_of_powers(row + seen.low, count, largest, row + seen.low);
+  if (count > 0 && largest != -kInfinity && !(zero_nan && unknown)) return true;
+  for (int64_t j = 0; j < keys; ++j) row[j] = 0;
+  return false;
 }
 
-// Scores of `rows` queries from query `first` on to weights; `factors` makes them add up to 1.
+// Scores of `rows` queries from query `first` on to powers of e; `factors` makes them add up to 1.
 void weigh(const AttentionArgs& args, const AttentionOperands& at, const Block& b, int64_t first, int64_t rows,
            float* scores, float* factors) {
+  PowerRow row[kMostRows];
+  int64_t place[kMostRows], count = 0;
   for (int64_t i = 0; i < rows; ++i) {
-    float* row = scores + i * args.score_stride;
+    float* to = scores + i * args.score_stride;
     const int64_t query = first + i;
     const Range seen = seen_by(args, at, b.batch, query);
-    if (args.softcap > 0) cap_scores(row, seen.low, seen.high, args.softcap);
+    if (args.softcap > 0) cap_scores(to, seen.low, seen.high, args.softcap);
     if (args.has_mask)
-      mask_scores(args, at.mask, b.batch * args.mask.batch + b.head * args.mask.head + query * args.mask.row, row,
-                  seen);
-    factors[i] = to_weights(row, seen, b.keys, args.zero_nan);
+      mask_scores(args, at.mask, b.batch * args.mask.batch + b.head * args.mask.head + query * args.mask.row, to, seen);
+    factors[i] = 0;
+    float largest;
+    if (!has_weights(to, seen, b.keys, args.zero_nan, largest)) continue;
+    place[count] = i;
+    row[count++] = {to + seen.low, to + seen.low, seen.high - seen.low, largest};
+  }
+  if (b.keys > kSumBlock) {
+    for (int64_t i = 0; i < count; ++i)
+      factors[place[i]] = 1 / sum_of_powers(row[i].x, row[i].n, row[i].largest, row[i].out);
+  } else if (count > 0) {
+    powers_of_rows(row, count, [&](int64_t i, const Sums& sums) {
+      factors[place[i]] = 1 / over_lanes<ReduceFunction::kSum>(sums);
+    });
   }
 }
 

@@ -9,46 +9,70 @@ namespace mica::MICA_ISA {
 
 // Functions of one vector or, side by side, of several: V is F32 or Several.
 
-// 2^(whole - s) for |s| <= 1/2 and a whole number in [-126, 127] that is still added to kRounder; NaN passes. A minimax
-// fit of degree 5 that is 1 at 0, with a relative error of 9.2e-8.
+// 2^-s for |s| <= 1/2: a minimax fit of degree 5 that is 1 at 0, with a relative error of 9.2e-8.
 template <class V>
-MICA_INLINE V power_of_two(V s, V rounded) {
+MICA_INLINE V power_of_fraction(V s) {
   V p = fma(set1(-0.00132647273f), s, set1(0.00967151299f));
   p = fma(p, s, set1(-0.0555073358f));
   p = fma(p, s, set1(0.240222424f));
   p = fma(p, s, set1(-0.693147004f));
-  p = fma(p, s, set1(1.0f));
-  return scale_by_rounded(p, rounded);
+  return fma(p, s, set1(1.0f));
 }
 
-// exp(x), or exp(-x), for exponents in [-87, 87]; NaN passes. The relative error is at most 1.6e-7 + 1.3e-8·|x|: log2 e
-// in one part, whose product with x is exact up to the subtraction where there is a fused multiply-add (6e-8·|x|
-// elsewhere). What e^x is a part of, 1 + e^x, is far larger where |x| is.
+// 2^(whole - s) for a whole number in [-126, 127] that is still added to kRounder; NaN passes.
+template <class V>
+MICA_INLINE V power_of_two(const Begun<V>& f) {
+  return scale_by_rounded(power_of_fraction(f.s), f.rounded);
+}
+
+// The same by a sum of exponents, which leaves the multiply-adds' units alone. NaN gives any number, and where the
+// result is no normal number it is any below the smallest one.
+MICA_INLINE F32 with_exponent(F32 p, F32 rounded) { return as_f32(add(as_i32(p), shift_left<23>(as_i32(rounded)))); }
+template <class V>
+MICA_INLINE V power_of_two_beside(const Begun<V>& f) {
+  const V p = power_of_fraction(f.s);
+  if constexpr (kSeveral<V> == 0)
+    return with_exponent(p, f.rounded);
+  else
+    return each<kSeveral<V>>([&](int i)
+                                 __attribute__((always_inline)) { return with_exponent(p.v[i], f.rounded.v[i]); });
+}
+
+// exp(z), or exp(-z), for exponents in [-87, 87], as far as power_of_two; NaN passes. The relative error is at most
+// 1.6e-7 + 1.3e-8·|z|: log2 e in one part, whose product with z is exact up to the subtraction where there is a fused
+// multiply-add (6e-8·|z| elsewhere). What e^z is a part of, 1 + e^z, is far larger where |z| is.
 template <bool kNegative = false, class V>
-MICA_INLINE V exp_in_range(V x) {
+MICA_INLINE Begun<V> begin_exp(V x, V z) {
   const F32 rounder = set1(kRounder), log2_e = set1(1.44269504f);
-  const V rounded = kNegative ? fnma(x, log2_e, rounder) : fma(x, log2_e, rounder), n = sub(rounded, rounder);
-  return power_of_two(kNegative ? fma(x, log2_e, n) : fnma(x, log2_e, n), rounded);
+  const V rounded = kNegative ? fnma(z, log2_e, rounder) : fma(z, log2_e, rounder), n = sub(rounded, rounder);
+  return {x, kNegative ? fma(z, log2_e, n) : fnma(z, log2_e, n), rounded};
 }
-// The same, saturated beyond.
 template <class V>
-MICA_INLINE V exp_vector(V x) {
-  return exp_in_range(min_fast(set1(87.0f), max_fast(set1(-87.0f), x)));
+MICA_INLINE V within_exponents(V x) {
+  return min_fast(set1(87.0f), max_fast(set1(-87.0f), x));
 }
 
 template <class V>
-MICA_INLINE V sigmoid_vector(V x) {
-  return div(set1(1.0f), add(set1(1.0f), exp_vector(neg(x))));
+MICA_INLINE Begun<V> begin_sigmoid(V x) {
+  return begin_exp<true>(x, within_exponents(x));
 }
+template <class V>
+MICA_INLINE V end_sigmoid(const Begun<V>& f) {
+  return div(set1(1.0f), add(set1(1.0f), power_of_two(f)));
+}
+MICA_INLINE F32 sigmoid_vector(F32 x) { return end_sigmoid(begin_sigmoid(x)); }
 
 // x·sigmoid(a·x). Where the sigmoid is below 2e-38, x stands still: the result is 0 within 1e-36 (for |a| near 1).
 template <class V>
-MICA_INLINE V silu_vector(V x, float a) {
+MICA_INLINE Begun<V> begin_silu(V x, float a) {
   const float inf = __builtin_inff(), end = -87.0f / a;
   x = a < 0 ? min_fast(set1(end), x) : max_fast(set1(a > 0 ? end : -inf), x);
   const V z = a == 1.0f ? x : mul(set1(a), x);  // at least -87
-  const V e = exp_in_range<true>(min_fast(set1(87.0f), z));
-  return div(x, add(set1(1.0f), e));
+  return begin_exp<true>(x, min_fast(set1(87.0f), z));
+}
+template <class V>
+MICA_INLINE V end_silu(const Begun<V>& f) {
+  return div(f.x, add(set1(1.0f), power_of_two_beside(f)));
 }
 
 // Below 0.55 the quotient of exponentials would cancel; the odd Taylor series to x^13 leaves 0.55^15 · 0.0015 < 2e-7
@@ -62,7 +86,7 @@ MICA_INLINE F32 tanh_vector(F32 x) {
   p = fma(p, s, set1(2.0f / 15));
   p = fma(p, s, set1(-1.0f / 3));
   const F32 small = fma(mul(p, s), x, x);
-  const F32 e = exp_vector(mul(set1(-2.0f), abs(x)));
+  const F32 e = power_of_two(begin_exp(x, within_exponents(mul(set1(-2.0f), abs(x)))));
   const F32 magnitude = div(sub(set1(1.0f), e), add(set1(1.0f), e));
   const F32 large = bit_or(magnitude, bit_and(x, set1(-0.0f)));
   return select(lt(abs(x), set1(0.55f)), small, large);
@@ -78,18 +102,29 @@ MICA_INLINE F32 activate(F32 x, float a, float b) {
   if constexpr (kKind == Activation::kHardSwish)
     return mul(x, min_fast(set1(1.0f), max_fast(zero(), fma(set1(1.0f / 6), x, set1(0.5f)))));
   if constexpr (kKind == Activation::kSigmoid) return sigmoid_vector(x);
-  if constexpr (kKind == Activation::kSilu) return silu_vector(x, a);
+  if constexpr (kKind == Activation::kSilu) return end_silu(begin_silu(x, a));
   if constexpr (kKind == Activation::kTanh) return tanh_vector(x);
   if constexpr (kKind == Activation::kGelu) return gelu_vector(x);
   return x;
 }
 
-template <Activation kKind, int kCount>
-MICA_INLINE Several<kCount> activate(const Several<kCount>& x, float a, float b) {
-  if constexpr (kKind == Activation::kSigmoid) return sigmoid_vector(x);
-  if constexpr (kKind == Activation::kSilu) return silu_vector(x, a);
-  if constexpr (kKind == Activation::kGelu) return gelu_vector(x);
-  return each<kCount>([&](int i) __attribute__((always_inline)) { return activate<kKind>(x.v[i], a, b); });
+// The same in two parts; functions that are short, or rare, are in the second as a whole.
+template <Activation kKind, class V>
+MICA_INLINE Begun<V> begin_activation(V x, float a) {
+  if constexpr (kKind == Activation::kSigmoid) return begin_sigmoid(x);
+  if constexpr (kKind == Activation::kSilu) return begin_silu(x, a);
+  if constexpr (kKind == Activation::kGelu) return begin_gelu(x);
+  return {x, x, x};
+}
+template <Activation kKind, class V>
+MICA_INLINE V end_activation(const Begun<V>& f, float a, float b) {
+  if constexpr (kKind == Activation::kSigmoid) return end_sigmoid(f);
+  if constexpr (kKind == Activation::kSilu) return end_silu(f);
+  if constexpr (kKind == Activation::kGelu) return end_gelu(f);
+  if constexpr (kSeveral<V> == 0)
+    return activate<kKind>(f.x, a, b);
+  else
+    return each<kSeveral<V>>([&](int i) __attribute__((always_inline)) { return activate<kKind>(f.x.v[i], a, b); });
 }
 
 // One rectangle of results on its way to C.
@@ -116,41 +151,29 @@ MICA_INLINE TileOut as_one_row(TileOut t) {
   return t;
 }
 
-// Rows of one panel, two rows side by side.
+// `width` columns of all rows, two vectors at a time. Each step begins the next vectors before it ends its own: their
+// operations stand beside those that wait for one another, within what the processor looks ahead to. It is one loop
+// over all rows, in front of which constants are made: they take as long as half of a step.
 template <Activation kKind>
-MICA_INLINE void activate_panel(const TileOut& t, float a, float b) {
-  int64_t i = 0;
-  for (; i + 2 <= t.rows; i += 2) {
-    const float* in = t.in + i * t.in_stride;
-    const float* below = in + t.in_stride;
-    float* out = t.out + i * t.out_stride;
-    const Several<4> x = {{load(in), load(in + kLanes), load(below), load(below + kLanes)}};
-    const Several<4> y = activate<kKind>(x, a, b);
-    store(out, Several<2>{{y.v[0], y.v[1]}});
-    store(out + t.out_stride, Several<2>{{y.v[2], y.v[3]}});
-  }
-  if (i < t.rows) store(t.out + i * t.out_stride, activate<kKind>(load_several<2>(t.in + i * t.in_stride), a, b));
-}
-
-// The columns of all rows that four vectors side by side divide; the first column behind them. It is one loop over all,
-// in front of which constants are made: they take as long as half of a step.
-template <Activation kKind>
-MICA_INLINE int64_t activate_fours(const TileOut& t, float a, float b) {
-  constexpr int64_t kStep = 4 * kLanes;
-  const int64_t steps = t.columns / kStep, width = steps * kStep;
+MICA_INLINE void activate_pairs(const TileOut& t, float a, float b, int64_t width) {
+  constexpr int64_t kStep = 2 * kLanes;
   const float* in = t.in;
   float* out = t.out;
   int64_t j = 0;
-  for (int64_t left = t.rows * steps; left > 0; --left) {
-    store(out + j, activate<kKind>(load_several<4>(in + j), a, b));
+  auto begun = begin_activation<kKind>(load_several<2>(in), a);
+  for (int64_t left = t.rows * (width / kStep); left > 1; --left) {
+    float* const to = out + j;
     j += kStep;
     if (j == width) {
       j = 0;
       in += t.in_stride;
       out += t.out_stride;
     }
+    const auto next = begin_activation<kKind>(load_several<2>(in + j), a);
+    store(to, end_activation<kKind>(begun, a, b));
+    begun = next;
   }
-  return width;
+  store(out + j, end_activation<kKind>(begun, a, b));
 }
 
 // The columns from `begin` on, with what is added.
@@ -184,8 +207,8 @@ template <Activation kKind>
 MICA_INLINE void activate_tile(const TileOut& t, float a, float b) {
   int64_t begin = 0;
   if constexpr (!is_plain(kKind)) {
-    if (!t.residual && t.columns == 2 * kLanes) return activate_panel<kKind>(t, a, b);
-    if (!t.residual) begin = activate_fours<kKind>(t, a, b);
+    begin = t.residual || t.rows == 0 ? 0 : t.columns / (2 * kLanes) * (2 * kLanes);
+    if (begin > 0) activate_pairs<kKind>(t, a, b, begin);
   }
   if (begin < t.columns) activate_rest<kKind>(t, a, b, begin);
 }

@@ -155,13 +155,14 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   }
 }
 
-// The main tile with half of a panel less where units are half as wide as vectors: of half as many rows at a time, and
-// of half vectors alone. Two rows in one vector save multiply-adds, but not where their selection takes the
-// multiply-adds' own units.
-template <int R>
+// A tile of one or two panels with half of a panel less, of half vectors alone, as many rows at a time as there are
+// registers for. Two rows in one vector save multiply-adds, but not where their selection takes the multiply-adds' own
+// units, as where these are half as wide as vectors; nor in one panel, whose multiply-adds take less time than loads.
+template <int R, int P>
 __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& at, bool finish, int64_t) {
-  constexpr int kRows = R / 2, P = kMainPanels, kHalves = 2 * P - 1;
-  static_assert(R % 2 == 0);
+  constexpr int kRows = R / P, kHalves = 2 * P - 1;
+  constexpr bool kFetch = P == kMainPanels;
+  static_assert(R % P == 0);
   const int64_t panel_stride = block.panel_stride;
   const float* const last_line = at.end - P * panel_stride;
   TileFetch fetch = {at.fetch, at.fetch_period};
@@ -179,7 +180,7 @@ __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& 
         HalfF32 row[kHalves];
         MICA_UNROLL for (int h = 0; h < kHalves; ++h) row[h] =
             load_half(b + h / 2 * panel_stride + h % 2 * (kLanes / 2));
-        if (first == 0) {
+        if (kFetch && first == 0) {
           fetch.step(at);
           prefetch_panels<P>(b, panel_stride, last_line);
         }
@@ -218,10 +219,12 @@ struct TileRow {
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
   rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
-  if constexpr (has_half(R)) {
-    const HalfTiles half = {tile<R, kMainPanels, true>, tile<R, 1, true>};
-    rows[R - 1].half[0] = rows[R - 1].half[1] = half;
-    if constexpr (kPanelVectors == 1) rows[R - 1].half[1].main = tile_of_halves<R>;
+  if constexpr (has_half(R) && kPanelVectors > 1) {
+    rows[R - 1].half[0] = rows[R - 1].half[1] = {tile<R, kMainPanels, true>, tile<R, 1, true>};
+  } else if constexpr (has_half(R)) {
+    const TileFn single = tile_of_halves<R, 1>;
+    rows[R - 1].half[0] = {tile<R, kMainPanels, true>, single};
+    rows[R - 1].half[1] = {tile_of_halves<R, kMainPanels>, single};
   }
   if constexpr (R > 1) fill_tiles<R - 1>(rows);
 }

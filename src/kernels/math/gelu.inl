@@ -1,6 +1,6 @@
 // GELU by look-ups, for tiles of products and element-wise chains alike: the same bits whether it is fused or not.
 #pragma once
-#include "simd/simd.h"
+#include "simd/several.h"
 
 namespace mica::MICA_ISA {
 
@@ -25,16 +25,19 @@ alignas(32) inline constexpr float kGeluFit[kGeluDegree + 1][8] = {
      -0.0077365437f},
 };
 
-// max(x, 0) - |x|·erfc(|x|/√2)/2. Short: a chain of operations as long as an exponential's fills the processor's
-// window before a second vector has begun.
+// max(x, 0) - |x|·erfc(|x|/√2)/2, in two parts.
 template <class V>
-MICA_INLINE V gelu_vector(V x) {
+MICA_INLINE Begun<V> begin_gelu(V x) {
   const F32 rounder = set1(kRounder);
-  const V place = min_fast(set1(7.0f), mul(set1(kGeluSteps), abs(x)));
-  const V rounded = add(place, rounder), t = sub(place, sub(rounded, rounder));
-  V p = lookup(kGeluFit[kGeluDegree], rounded);
-  MICA_UNROLL for (int i = kGeluDegree - 1; i >= 0; --i) p = fma(p, t, lookup(kGeluFit[i], rounded));
-  return sub(max_fast(zero(), x), p);
+  const V place = min_fast(set1(7.0f), mul(set1(kGeluSteps), abs(x))), rounded = add(place, rounder);
+  return {max_fast(zero(), x), sub(place, sub(rounded, rounder)), rounded};
 }
+template <class V>
+MICA_INLINE V end_gelu(const Begun<V>& f) {
+  V p = lookup(kGeluFit[kGeluDegree], f.rounded);
+  MICA_UNROLL for (int i = kGeluDegree - 1; i >= 0; --i) p = fma(p, f.s, lookup(kGeluFit[i], f.rounded));
+  return sub(f.x, p);
+}
+MICA_INLINE F32 gelu_vector(F32 x) { return end_gelu(begin_gelu(x)); }
 
 }  // namespace mica::MICA_ISA

@@ -31,16 +31,20 @@ MICA_INLINE F32 exp_within(F32 x) {
   return scale_by_power(polynomial(r, kExpFit), n);
 }
 
-// e^x for x <= 0 or NaN, 1 ulp, of one vector or Several: the same steps, but what is below e^-87 may be zero, and from
-// kLeastPower on it is.
+// e^x for x <= 0 or NaN, 1 ulp, of one vector or Several, in two parts: the same steps, but what is below e^-87 may be
+// zero, and from kLeastPower on it is.
 template <class V>
-MICA_INLINE V exp_below(V x) {
+MICA_INLINE Begun<V> begin_exp_below(V x) {
   const F32 rounder = set1(kRounder);
   x = max_fast(set1(kLeastPower), x);
   const V rounded = fma(x, set1(1.44269504f), rounder), n = sub(rounded, rounder);
-  const V r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
-  return scale_by_rounded(polynomial(r, kExpFit), rounded);
+  return {x, fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x)), rounded};
 }
+template <class V>
+MICA_INLINE V end_exp_below(const Begun<V>& f) {
+  return scale_by_rounded(polynomial(f.s, kExpFit), f.rounded);
+}
+MICA_INLINE F32 exp_below(F32 x) { return end_exp_below(begin_exp_below(x)); }
 
 // e^x, 1 ulp. The constant comes first: where the second operand is NaN, the result is.
 MICA_INLINE F32 exp_of(F32 x) { return exp_within(max_fast(set1(-105.0f), min_fast(set1(90.0f), x))); }

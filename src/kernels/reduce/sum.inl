@@ -192,40 +192,76 @@ MICA_INLINE void add_elements(Sums& sums, int64_t k, int64_t end, F f) {
     sums.part[p] = f(sums.part[p], k, static_cast<int>(least(kLanes, end - k)));
 }
 
-// Sum of e^(x - top) over a block of n <= kSumBlock elements, none of them above top; keeps the powers in `out` when it
-// is not null.
-MICA_INLINE Sums block_powers(const float* x, int64_t n, F32 top, float* out) {
-  Sums sums = neutral_sums<ReduceFunction::kSum>();
-  const auto power = [&](F32 sum, int64_t at, int width) __attribute__((always_inline)) {
-    F32 e = exp_below(sub(load_some(x + at, width), top));
-    if (out) store_some(out + at, e, width);
-    if (width < kLanes) e = select(first_lanes(width), e, zero());
-    return add(sum, e);
+// A row of 1 to kSumBlock elements, of which none is above `largest`; e^(x - largest) goes to `out` if it is not null.
+struct PowerRow {
+  const float* x;
+  float* out;
+  int64_t n;
+  float largest;
+};
+
+// The powers of rows one after the other; done(i, sums) with those of row i. A power is a long chain of operations:
+// each step begins the next one's, of the next row at a row's end, before it ends its own.
+template <class Done>
+MICA_INLINE void powers_of_rows(const PowerRow* rows, int64_t count, Done done) {
+  constexpr int kTogether = kSumParts > 2 ? kSumParts : 2;
+  constexpr int64_t kStep = kTogether * kLanes;
+  using V = Several<kTogether>;
+  const auto width_of = [](int64_t n, int p) __attribute__((always_inline)) {
+    return n <= p * kLanes ? 0 : static_cast<int>(least(kLanes, n - p * kLanes));
   };
-  // Vectors side by side, as many as there are registers for: a power is a long chain.
-  constexpr int kTogether = kRegisters >= 32 ? 4 : 2, kAtOnce = kTogether > kSumParts ? kTogether : kSumParts;
-  static_assert(kAtOnce % kTogether == 0 && kAtOnce % kSumParts == 0);
-  int64_t k = 0;
-  for (; k + kAtOnce * kLanes <= n; k += kAtOnce * kLanes) MICA_UNROLL for (int j = 0; j < kAtOnce; j += kTogether) {
-      const Several<kTogether> e = exp_below(sub(load_several<kTogether>(x + k + j * kLanes), top));
-      if (out) store(out + k + j * kLanes, e);
-      MICA_UNROLL for (int i = 0; i < kTogether; ++i) {
-        F32& sum = sums.part[(j + i) % kSumParts];
-        sum = add(sum, e.v[i]);
+  const auto begin = [&](const float* x, int64_t n, F32 top) __attribute__((always_inline)) {
+    const auto part = [&](int p) __attribute__((always_inline)) {
+      return load_partial(x + p * kLanes, width_of(n, p));
+    };
+    return begin_exp_below(sub(n >= kStep ? load_several<kTogether>(x) : each<kTogether>(part), top));
+  };
+  PowerRow row = rows[0];
+  F32 top = set1(row.largest);
+  Begun<V> begun = begin(row.x, row.n, top), next = begun;
+  for (int64_t i = 0; i < count; ++i) {
+    Sums sums = neutral_sums<ReduceFunction::kSum>();
+    const auto add_power = [&](int p, F32 e) __attribute__((always_inline)) {
+      sums.part[p % kSumParts] = add(sums.part[p % kSumParts], e);
+    };
+    for (; row.n > kStep; row.n -= kStep) {
+      row.x += kStep;
+      next = begin(row.x, row.n - kStep, top);
+      const V e = end_exp_below(begun);
+      if (row.out) {
+        store(row.out, e);
+        row.out += kStep;
       }
+      MICA_UNROLL for (int p = 0; p < kTogether; ++p) add_power(p, e.v[p]);
+      begun = next;
     }
-  for (; k < n; k += kSumLanes) add_elements(sums, k, n, power);
-  return sums;
+    const PowerRow last = row;
+    if (i + 1 < count) {
+      row = rows[i + 1];
+      top = set1(row.largest);
+      next = begin(row.x, row.n, top);
+    }
+    const V e = end_exp_below(begun);
+    MICA_UNROLL for (int p = 0; p < kTogether; ++p) {
+      const int width = width_of(last.n, p);
+      if (last.out) store_partial(last.out + p * kLanes, e.v[p], width);
+      add_power(p, select(first_lanes(width), e.v[p], zero()));
+    }
+    begun = next;
+    done(i, sums);
+  }
 }
 
-// The same over a row of any length, blocked as reduce_run is.
+// The sum of e^(x - largest) over a row of any length, blocked as reduce_run is; keeps the powers in `out` when it is
+// not null.
 inline float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
   constexpr ReduceFunction kSum = ReduceFunction::kSum;
-  const F32 top = set1(largest);
-  if (n <= kSumBlock) return n > 0 ? over_lanes<kSum>(block_powers(x, n, top, out)) : 0.0f;
   Tree<kSum, kSumParts> tree;
-  for (int64_t i = 0; i < n; i += kSumBlock)
-    tree.push(block_powers(x + i, least(kSumBlock, n - i), top, out ? out + i : nullptr));
+  if (n == 0) return 0;
+  for (int64_t i = 0; i < n; i += kSumBlock) {
+    const PowerRow block = {x + i, out ? out + i : nullptr, least(kSumBlock, n - i), largest};
+    powers_of_rows(&block, 1, [&](int64_t, const Sums& sums) { tree.push(sums); });
+  }
   return over_lanes<kSum>(tree.result());
 }
 
