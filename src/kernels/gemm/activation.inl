@@ -71,8 +71,9 @@ MICA_INLINE Begun<V> begin_silu(V x, float a) {
   return begin_exp<true>(x, min_fast(set1(87.0f), z));
 }
 template <class V>
-MICA_INLINE V end_silu(const Begun<V>& f) {
-  return div(f.x, add(set1(1.0f), power_of_two_beside(f)));
+MICA_INLINE V end_silu(const Begun<V>& f, float a) {
+  const V e = a == 1.0f ? power_of_two_beside(f) : power_of_two(f);  // otherwise a·x may be NaN though x is not
+  return div(f.x, add(set1(1.0f), e));
 }
 
 // Below 0.55 the quotient of exponentials would cancel; the odd Taylor series to x^13 leaves 0.55^15 · 0.0015 < 2e-7
@@ -102,7 +103,7 @@ MICA_INLINE F32 activate(F32 x, float a, float b) {
   if constexpr (kKind == Activation::kHardSwish)
     return mul(x, min_fast(set1(1.0f), max_fast(zero(), fma(set1(1.0f / 6), x, set1(0.5f)))));
   if constexpr (kKind == Activation::kSigmoid) return sigmoid_vector(x);
-  if constexpr (kKind == Activation::kSilu) return end_silu(begin_silu(x, a));
+  if constexpr (kKind == Activation::kSilu) return end_silu(begin_silu(x, a), a);
   if constexpr (kKind == Activation::kTanh) return tanh_vector(x);
   if constexpr (kKind == Activation::kGelu) return gelu_vector(x);
   return x;
@@ -119,7 +120,7 @@ MICA_INLINE Begun<V> begin_activation(V x, float a) {
 template <Activation kKind, class V>
 MICA_INLINE V end_activation(const Begun<V>& f, float a, float b) {
   if constexpr (kKind == Activation::kSigmoid) return end_sigmoid(f);
-  if constexpr (kKind == Activation::kSilu) return end_silu(f);
+  if constexpr (kKind == Activation::kSilu) return end_silu(f, a);
   if constexpr (kKind == Activation::kGelu) return end_gelu(f);
   if constexpr (kSeveral<V> == 0)
     return activate<kKind>(f.x, a, b);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -311,6 +312,29 @@ TEST_P(Gemm, ActivationsOverTheirWholeRange) {
       const double want = activation(p.args.epilogue.activation, p.b[j], 1.0, 0.5);
       EXPECT_TRUE(std::fabs(p.c[j] - want) <= 3e-7 * std::max(1.0, std::fabs(want)))
           << kind << "(" << p.b[j] << ") gives " << p.c[j] << ", not " << want;
+    }
+  }
+}
+
+// Powers of two by a sum of exponents would make a number of some NaN.
+TEST_P(Gemm, SiluKeepsNaN) {
+  const auto payload = std::bit_cast<float>(0x7fc001ffu);
+  for (const float a : {1.0f, 0.0f, 0.5f, -1.0f}) {
+    Problem p(1, 37, 1, MatrixForm::kRows, MatrixForm::kPanels);
+    p.fill();
+    p.args.epilogue = {.activation = Activation::kSilu, .a = a};
+    p.a[0] = 1.0f;
+    for (int j = 0; j < 37; ++j) p.b[j] = j % 3 == 0 ? payload : j % 3 == 1 ? kInf : 1.0f;
+    p.run(GetParam(), {});
+    for (int j = 0; j < 37; ++j) {
+      const bool nan = j % 3 == 0 || (j % 3 == 1 && a == 0.0f);
+      EXPECT_EQ(std::isnan(p.c[j]), nan) << a << " column " << j;
+      if (j % 3 == 1 && a > 0.0f) {
+        EXPECT_EQ(p.c[j], kInf);
+      }
+      if (j % 3 == 2) {
+        EXPECT_NEAR(p.c[j], 1 / (1 + std::exp(-a)), 3e-7);
+      }
     }
   }
 }
