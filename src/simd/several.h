@@ -49,7 +49,6 @@ MICA_INLINE Several<kCount> each(F f) {
     return each<most_vectors<V...>()>(one);                                                          \
   }
 MICA_SEVERAL(abs)
-MICA_SEVERAL(neg)
 MICA_SEVERAL(add)
 MICA_SEVERAL(sub)
 MICA_SEVERAL(mul)
@@ -75,8 +74,15 @@ MICA_INLINE void store(float* p, const Several<kCount>& a) {
   MICA_UNROLL for (int i = 0; i < kCount; ++i) store(p + i * kLanes, a.v[i]);
 }
 
-// What the first part of a function over x leaves to its second: s is a distance from a whole number, which is still
-// added to kRounder. A loop that begins the next vectors' function before it ends its own has two chains at work.
+// How many of the j-th vector's lanes lie before element n.
+MICA_INLINE int width_of(int64_t n, int j) {
+  const int64_t left = n - j * kLanes;
+  return left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
+}
+
+// What the first part of a function leaves to its second: what that needs of x, and s, a distance from a whole number,
+// which is still added to kRounder. A loop that begins the next vectors' function before it ends its own has two chains
+// at work.
 template <class V>
 struct Begun {
   V x, s, rounded;

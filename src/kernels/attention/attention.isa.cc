@@ -130,15 +130,17 @@ void mask_scores(const AttentionArgs& args, const void* mask, int64_t offset, fl
   }
 }
 
-// Zeros where nothing is seen; false, and zeros everywhere, where a row has no weights.
-bool has_weights(float* row, Range seen, int64_t keys, bool zero_nan, float& largest) {
-  for (int64_t j = 0; j < seen.low; ++j) row[j] = 0;
-  for (int64_t j = seen.high; j < keys; ++j) row[j] = 0;
+// Zeros where nothing is seen, and in `row` what becomes powers; false, and zeros everywhere, where nothing does.
+bool take_seen(float* scores, Range seen, int64_t keys, bool zero_nan, PowerRow& row) {
+  for (int64_t j = 0; j < seen.low; ++j) scores[j] = 0;
+  for (int64_t j = seen.high; j < keys; ++j) scores[j] = 0;
+  float* const first = scores + seen.low;
   const int64_t count = seen.high - seen.low;
-  largest = reduce_run<ReduceFunction::kMax>(row + seen.low, count, 1);
+  const float largest = reduce_run<ReduceFunction::kMax>(first, count, 1);
   const bool unknown = largest != largest || largest == kInfinity;  // then all powers are NaN, or the sum is
+  row = {first, first, count, largest};
   if (count > 0 && largest != -kInfinity && !(zero_nan && unknown)) return true;
-  for (int64_t j = 0; j < keys; ++j) row[j] = 0;
+  for (int64_t j = 0; j < keys; ++j) scores[j] = 0;
   return false;
 }
 
@@ -155,10 +157,7 @@ void weigh(const AttentionArgs& args, const AttentionOperands& at, const Block& 
     if (args.has_mask)
       mask_scores(args, at.mask, b.batch * args.mask.batch + b.head * args.mask.head + query * args.mask.row, to, seen);
     factors[i] = 0;
-    float largest;
-    if (!has_weights(to, seen, b.keys, args.zero_nan, largest)) continue;
-    place[count] = i;
-    row[count++] = {to + seen.low, to + seen.low, seen.high - seen.low, largest};
+    if (take_seen(to, seen, b.keys, args.zero_nan, row[count])) place[count++] = i;
   }
   if (b.keys > kSumBlock) {
     for (int64_t i = 0; i < count; ++i)

@@ -38,10 +38,7 @@ template <int kRows, int kPanels, int kStep>
 __attribute__((noinline)) void plane_tile(const PlaneTile& t) {
   constexpr int kVectors = kPanels * kPlaneVectors;
   const bool full = kLanes < kPanel && t.columns >= kVectors * kLanes;  // where masks cost something
-  const auto lanes = [&](int j) {
-    const int64_t left = t.columns - j * kLanes;
-    return left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
-  };
+  const auto lanes = [&](int j) { return width_of(t.columns, j); };
   const auto load_row = [&](const float* w, F32(&row)[kVectors]) __attribute__((always_inline)) {
     MICA_UNROLL for (int p = 0; p < kPanels; ++p) MICA_UNROLL for (int j = 0; j < kPlaneVectors; ++j)
         row[p * kPlaneVectors + j] = load(w + p * t.panel_stride + j * kLanes);

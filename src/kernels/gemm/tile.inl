@@ -29,12 +29,6 @@ constexpr bool may_reach_beyond(int rows) { return kLanes == kPanel && rows == k
 // or of its one vector. The highest tile is worth the code, where tiles are more than a few rows.
 constexpr bool has_half(int rows) { return kMaxRows > 3 && rows == kMaxRows; }
 
-// How many of `columns` the tile's j-th vector has.
-MICA_INLINE int width_of(int64_t columns, int j) {
-  const int64_t left = columns - j * kLanes;
-  return left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
-}
-
 // Whether it costs little while the sums are in registers. A cheap function is worth that in the highest tile only.
 constexpr bool in_registers(Activation a, int rows) {
   return is_plain(a) || (kWithHardSwish && a == Activation::kHardSwish && rows == kMaxRows);

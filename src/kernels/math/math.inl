@@ -44,7 +44,6 @@ template <class V>
 MICA_INLINE V end_exp_below(const Begun<V>& f) {
   return scale_by_rounded(polynomial(f.s, kExpFit), f.rounded);
 }
-MICA_INLINE F32 exp_below(F32 x) { return end_exp_below(begin_exp_below(x)); }
 
 // e^x, 1 ulp. The constant comes first: where the second operand is NaN, the result is.
 MICA_INLINE F32 exp_of(F32 x) { return exp_within(max_fast(set1(-105.0f), min_fast(set1(90.0f), x))); }

@@ -207,9 +207,6 @@ MICA_INLINE void powers_of_rows(const PowerRow* rows, int64_t count, Done done) 
   constexpr int kTogether = kSumParts > 2 ? kSumParts : 2;
   constexpr int64_t kStep = kTogether * kLanes;
   using V = Several<kTogether>;
-  const auto width_of = [](int64_t n, int p) __attribute__((always_inline)) {
-    return n <= p * kLanes ? 0 : static_cast<int>(least(kLanes, n - p * kLanes));
-  };
   const auto begin = [&](const float* x, int64_t n, F32 top) __attribute__((always_inline)) {
     const auto part = [&](int p) __attribute__((always_inline)) {
       return load_partial(x + p * kLanes, width_of(n, p));
@@ -256,8 +253,8 @@ MICA_INLINE void powers_of_rows(const PowerRow* rows, int64_t count, Done done) 
 // not null.
 inline float sum_of_powers(const float* x, int64_t n, float largest, float* out) {
   constexpr ReduceFunction kSum = ReduceFunction::kSum;
-  Tree<kSum, kSumParts> tree;
   if (n == 0) return 0;
+  Tree<kSum, kSumParts> tree;
   for (int64_t i = 0; i < n; i += kSumBlock) {
     const PowerRow block = {x + i, out ? out + i : nullptr, least(kSumBlock, n - i), largest};
     powers_of_rows(&block, 1, [&](int64_t, const Sums& sums) { tree.push(sums); });
