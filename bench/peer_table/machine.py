@@ -1,8 +1,6 @@
-"""What machine this is, and what it can do at most as `mica bench` measures it."""
-import json
+"""What machine this is."""
 import os
 import platform
-import subprocess
 from pathlib import Path
 
 
@@ -31,14 +29,3 @@ def processors_for(threads):
     if threads > len(allowed):
         raise SystemExit(f"{threads} threads, but this process may use {len(allowed)} processors")
     return set(allowed[-threads:])
-
-
-def peak_gflops(mica, model, threads):
-    """The multiply-add ceiling of that many threads, or NaN."""
-    command = [mica, "bench", model, "--layers", "--seconds", "0", "--threads", threads, "--format", "json"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
-                          preexec_fn=lambda: os.sched_setaffinity(0, processors_for(threads)))
-    try:
-        return float(json.loads(done.stdout)["peak_gflops"])
-    except (ValueError, KeyError):
-        return float("nan")

@@ -55,8 +55,8 @@ def keep(made, folder, isa):
     machine would let slow kernels pass."""
     known = load(folder, kind())
     known["processor"] = made["machine"]["processor"]
-    peaks = [one["peak_gflops"] for _, threads, one, _ in report.rows(made)
-             if one and threads == "1" and math.isfinite(one.get("peak_gflops") or math.nan)]
+    peaks = [report.peak_gflops(one) for _, threads, one, _ in report.rows(made)
+             if one and threads == "1" and math.isfinite(report.peak_gflops(one))]
     key = f"fma_{isa}"
     if peaks:
         known["ceilings"][key] = round(max(known["ceilings"].get(key, 0), statistics.median(peaks)), 1)

@@ -4,6 +4,7 @@ import html
 import io
 import json
 import math
+import statistics
 
 from peer_table import figures
 from peer_table.adapters import TITLES
@@ -20,9 +21,18 @@ def rows(made):
             yield net, threads, one, entry["flops"]
 
 
+def peak_gflops(one, name="mica"):
+    """The median over rounds of the multiply-add ceiling of a program's process, or NaN."""
+    peaks = [p for p in one["peers"].get(name, {}).get("round_peaks_gflops", ()) if p is not None]
+    return statistics.median(peaks) if peaks else math.nan
+
+
 def share_of_peak(one, flops, name="mica"):
-    median, peak = one["peers"].get(name, {}).get("median_ms"), one.get("peak_gflops")
-    return flops / median * 1e-6 / peak if flops and median and peak and math.isfinite(peak) else math.nan
+    """The median over rounds of what a program computes to what its process could have computed just then, or NaN."""
+    peer = one["peers"].get(name, {})
+    pairs = zip(peer.get("round_medians_ms", ()), peer.get("round_peaks_gflops", ()))
+    shares = [flops / ms * 1e-6 / peak for ms, peak in pairs if ms and peak] if flops else []
+    return statistics.median(shares) if shares else math.nan
 
 
 def number(value, form):
@@ -133,8 +143,8 @@ def headline(made):
             f"load average before {about['load_average']:.1f}"]
     peaks = {}
     for _, threads, one, _ in rows(made):
-        if one and math.isfinite(one.get("peak_gflops", math.nan)):
-            peaks.setdefault(threads, []).append(one["peak_gflops"])
+        if one and math.isfinite(peak_gflops(one)):
+            peaks.setdefault(threads, []).append(peak_gflops(one))
     text += [f"multiply-add ceiling {threads}T: {max(p):.0f} GFLOP/s" for threads, p in peaks.items()]
     text += [f"geometric mean {threads}T: {mean:.3f} over {count} networks"
              for threads, (mean, count) in means(made).items()]

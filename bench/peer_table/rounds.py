@@ -35,6 +35,7 @@ class Seat:
     opened: dict = field(default_factory=dict)
     difference: float = float("nan")
     times: list = field(default_factory=list)     # one list of milliseconds for each round, None where it sat out
+    peaks: list = field(default_factory=list)     # the multiply-add ceiling of its process in each round, or None
     version: str = ""
     notes: str = ""
 
@@ -46,7 +47,7 @@ class Seat:
 
     def fail(self, error):
         self.error = str(error)
-        self.times = []
+        self.times, self.peaks = [], []
         if self.worker:
             self.worker.close()
             self.worker = None
@@ -82,9 +83,9 @@ def check_answers(seat, references, kept, scratch):
 
 
 def turn(seat, seconds, warm_seconds, clock="wall"):
-    """One program's turn; the others stand still."""
+    """What one program tells of its turn, or None; the others stand still."""
     try:
-        return seat.worker.ask("time", seconds=seconds, warm_seconds=warm_seconds, clock=clock)["times_ms"]
+        return seat.worker.ask("time", seconds=seconds, warm_seconds=warm_seconds, clock=clock)
     except PeerFailed as failure:
         seat.fail(failure)
         return None
@@ -113,11 +114,13 @@ def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
         for seat in playing:
             if sits_out(seat, seats, rounds, own):
                 seat.times.append(None)
+                seat.peaks.append(None)
                 continue
             # A short warm-up: caches hold the last program's data.
-            times = turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock)
-            if times is not None:
-                seat.times.append(times)
+            told = turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock)
+            if told is not None:
+                seat.times.append(told["times_ms"])
+                seat.peaks.append(told["peak_gflops"])
         rounds += 1
         spent = time.monotonic() - began
         progress(rounds, spent / pace.most_seconds)
@@ -147,7 +150,8 @@ def summary(seats, pace, own="mica"):
         if seat.times:
             runs = [value for one in seat.times if one for value in one]
             peers[seat.name] |= {"median_ms": seat.median(), "min_ms": min(runs),
-                                 "round_medians_ms": seat.medians(), "difference": seat.difference, **seat.opened}
+                                 "round_medians_ms": seat.medians(), "round_peaks_gflops": seat.peaks,
+                                 "difference": seat.difference, **seat.opened}
     with_figure = [seat.name for seat in seats if seat.times and seat.name != own]
     own_figure = peers.get(own, {}).get("median_ms")
     made = {"best_peer": best, "rounds": max((len(seat.times) for seat in seats), default=0), "peers": peers,

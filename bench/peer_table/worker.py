@@ -10,6 +10,7 @@ from pathlib import Path
 # Not this folder, whose files bear common names, and the package's own folder after those of the libraries.
 sys.path[:] = [*sys.path[1:], str(Path(__file__).resolve().parents[1])]
 
+from peer_table.ceiling import Ceiling  # noqa: E402
 from peer_table.protocol import serve  # noqa: E402
 
 
@@ -30,6 +31,7 @@ class Serving:
     def __init__(self, adapter_name, threads):
         self.adapter = importlib.import_module(f"peer_table.adapters.{adapter_name}").Adapter(threads)
         self.runner, self.feed = None, {}   # adapters use the arrays in place
+        self.ceiling = Ceiling(threads)
 
     def hello(self):
         return {"version": self.adapter.version(), "notes": self.adapter.notes()}
@@ -49,8 +51,8 @@ class Serving:
                 "memory_mb": status_mb("VmHWM") - empty}
 
     def time(self, seconds, warm_seconds=0.0, least=3, clock="wall"):
-        """Milliseconds of each run, by the clock on the wall or of processor time (of all threads). The warm-up is not
-        among them."""
+        """Milliseconds of each run, by the clock on the wall or of processor time (of all threads), and what this process
+        could have computed just then. The warm-up is not among them."""
         run, now = self.runner.run, {"wall": time.perf_counter_ns, "cpu": time.process_time_ns}[clock]
         end = now() + warm_seconds * 1e9
         while now() < end:
@@ -60,7 +62,7 @@ class Serving:
             began = now()
             run()
             times.append(now() - began)
-        return {"times_ms": [t * 1e-6 for t in times]}
+        return {"times_ms": [t * 1e-6 for t in times], "peak_gflops": self.ceiling.measure(now)}
 
     def answers(self, to):
         import numpy as np

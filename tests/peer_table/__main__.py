@@ -2,6 +2,7 @@
 Needs numpy. The last line is `N passed, N failed`."""
 import json
 import math
+import os
 import sys
 import tempfile
 import time
@@ -13,7 +14,7 @@ sys.path += [str(HERE.parents[1] / "bench"), str(HERE.parents[1] / "bench" / "ke
 
 import numpy as np  # noqa: E402
 import test_record as records  # noqa: E402
-from peer_table import figures, models, report, rounds, sampling  # noqa: E402
+from peer_table import ceiling, figures, models, report, rounds, sampling  # noqa: E402
 from peer_table.protocol import PeerFailed, Worker  # noqa: E402
 
 REFERENCE = [np.arange(6, dtype=np.float32).reshape(2, 3) - 2]
@@ -198,8 +199,7 @@ def test_a_paused_worker_answers_again():
 
 
 def test_report_of_everything():
-    threads = {"1": table(GOOD | {"mnn": "refuses"}) | {"peak_gflops": 100.0},
-               "2": table(GOOD) | {"peak_gflops": math.nan}}
+    threads = {"1": table(GOOD | {"mnn": "refuses"}), "2": table(GOOD | {"mica": "unmeasured:2"})}
     made = {"machine": {"processor": "p", "processors": 2, "caches": ["48K"], "load_average": 0.0}, "commit": "c",
             "date": "d", "pace": "quick", "clock": "wall", "instructions": {"mica": "AVX2 256 (90 %)"},
             "nets": {"net": {"flops": 10 ** 8, "threads": threads}, "gone": {"flops": None, "threads": {}}}}
@@ -208,10 +208,42 @@ def test_report_of_everything():
     for words in ("planted refusal", "the network was not made", "1.25", "failed", "AVX2 256 (90 %)"):
         assert words in text and words in page, words
     assert abs(report.share_of_peak(threads["1"], 10 ** 8) - 0.5) < 0.01       # 1e8 in 2 ms of 100 GFLOP/s
+    assert math.isnan(report.share_of_peak(threads["2"], 10 ** 8)) and math.isnan(report.peak_gflops(threads["2"]))
     assert abs(report.means(made)["2"][0] - 1.25) < 0.01
     with tempfile.TemporaryDirectory() as folder:
         report.write(made, Path(folder))
         assert "NaN" not in (Path(folder) / "peers.json").read_text()
+
+
+def test_the_share_of_the_peak_is_the_same_beside_a_neighbour():
+    quiet, disturbed = table(GOOD), table(GOOD | {"mica": "disturbed:2"})
+    for one in (quiet, disturbed):
+        assert abs(report.share_of_peak(one, 10 ** 8) - 0.5) < 0.01, one["peers"]["mica"]
+    assert report.peak_gflops(disturbed) < 100 == report.peak_gflops(quiet)
+
+
+def test_the_ceiling_is_what_the_processor_can_do():
+    with tempfile.TemporaryDirectory() as folder:
+        library = ceiling.build(folder)
+        if library is None:
+            return   # no compiler
+        flops = ceiling_of(library, 1)
+        assert ceiling_of(None, 1) is None
+        assert 1 < flops < 2000, flops   # 2000: two units of 16 lanes at 30 GHz
+        both = ceiling_of(library, 2)
+        assert 0.6 * flops < both < 3 * flops, (flops, both)
+
+
+def ceiling_of(library, threads):
+    kept = os.environ.pop(ceiling.LIBRARY, None)
+    try:
+        if library:
+            os.environ[ceiling.LIBRARY] = str(library)
+        return ceiling.Ceiling(threads).measure()
+    finally:
+        os.environ.pop(ceiling.LIBRARY, None)
+        if kept:
+            os.environ[ceiling.LIBRARY] = kept
 
 
 def test_words_of_samples():

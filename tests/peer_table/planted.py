@@ -1,7 +1,7 @@
 """A peer with a planted manner: planted.py MANNER READ WRITE. It takes the words of a real worker.
 
 Manners: right:MS and wrong, nan, small (another size of answer), which time MS or 1 each run; noisy, whose times do not
-settle; refuses, dies, hangs, babbles on opening; late_death after two turns.
+settle; disturbed, half as fast every other turn, as is its ceiling; unmeasured, without a ceiling; refuses, dies, hangs, babbles on opening; late_death after two turns.
 """
 import os
 import random
@@ -39,7 +39,10 @@ def main():
         middle = float(value or 1)
         if manner == "noisy":
             middle *= random_.choice((1, 3))
-        return {"times_ms": [middle * (1 + 0.001 * random_.random()) for _ in range(5)]}
+        # Every other round the machine is at half its speed, and so is its ceiling.
+        slow = 2 if manner == "disturbed" and state["turns"] % 2 else 1
+        times = [middle * slow * (1 + 0.001 * random_.random()) for _ in range(5)]
+        return {"times_ms": times, "peak_gflops": None if manner == "unmeasured" else 100.0 / slow}
 
     def answers(to):
         import numpy as np

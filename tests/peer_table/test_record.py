@@ -7,8 +7,8 @@ from peer_table import record
 
 
 def made(commit, ratio, peak=100.0, missed=None):
-    one = {"peers": {"mica": {"median_ms": 2.0, "notes": "avx2"}}, "best_peer": "openvino", "ratio": ratio,
-           "missed": missed, "peak_gflops": peak}
+    mica = {"round_medians_ms": [2.0, None], "round_peaks_gflops": [peak, None], "notes": "avx2"}
+    one = {"peers": {"mica": mica}, "best_peer": "openvino", "ratio": ratio, "missed": missed}
     return {"machine": {"processor": "p"}, "commit": commit, "date": "d",
             "nets": {"net": {"flops": 10 ** 8, "threads": {"1": one}}}}
 
@@ -30,7 +30,7 @@ def test_what_is_missed_is_not_recorded():
 def test_recorded_ceilings_only_grow():
     with tempfile.TemporaryDirectory() as folder:
         assert record.ceilings(folder) == {}
-        for peak in (100.0, 60.0, math.nan):
+        for peak in (100.0, 60.0, None):
             record.keep(made("a", 1.2, peak), folder, "avx2")
         assert record.ceilings(folder) == {"fma_avx2": 100.0}
 
