@@ -1,5 +1,5 @@
-"""The multiply-add ceiling of a program's own process, measured at the end of each of its turns, so that what slows the
-program for a while (a neighbour on the core's other thread, a lower clock) slows the ceiling that it is held against."""
+"""The multiply-add ceiling of a program's own process, measured at the end of each of its turns, so that what slows
+the program for a while (a neighbour on the core's other thread, a lower clock) slows what it is held against."""
 import ctypes
 import os
 import statistics

@@ -51,8 +51,8 @@ class Serving:
                 "memory_mb": status_mb("VmHWM") - empty}
 
     def time(self, seconds, warm_seconds=0.0, least=3, clock="wall"):
-        """Milliseconds of each run, by the clock on the wall or of processor time (of all threads), and what this process
-        could have computed just then. The warm-up is not among them."""
+        """Milliseconds of each run, by the clock on the wall or of processor time (of all threads), and what this
+        process could have computed just then. The warm-up is not among them."""
         run, now = self.runner.run, {"wall": time.perf_counter_ns, "cpu": time.process_time_ns}[clock]
         end = now() + warm_seconds * 1e9
         while now() < end:
