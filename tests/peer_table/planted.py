@@ -1,8 +1,8 @@
 """A peer with a planted manner: planted.py MANNER READ WRITE. It takes the words of a real worker.
 
 Manners: right:MS and wrong, nan, small (another size of answer), which time MS or 1 each run; noisy, whose times do not
-settle; disturbed, half as fast every other turn, as is its ceiling; unmeasured, without a ceiling; refuses, dies, hangs,
-babbles on opening; late_death after two turns.
+settle; disturbed, half as fast every other turn, as is its ceiling; unmeasured, without a ceiling; refuses, dies,
+hangs, babbles on opening; late_death after two turns.
 """
 import os
 import random
