@@ -19,7 +19,8 @@ inline constexpr int kPlaneRows = kLanes == kPanel ? 28 : (kRegisters - kPlaneVe
 inline constexpr int kPlanePairs = kLanes == kPanel ? 2 : 1;
 static_assert(kPlaneRows <= kMostPlaneRows);
 
-struct PlaneTile {
+// Pixels of one output line by a few columns.
+struct PlaneLine {
   const float* base;       // the input under the first pixel's tap 0
   const int64_t* offsets;  // of each step of k from there
   int64_t depth, step;     // steps of k; floats from pixel to pixel
@@ -27,72 +28,85 @@ struct PlaneTile {
   int64_t panel_stride;
   const float* bias;  // or null
   float* out;
-  int64_t out_pixel, columns;
-  int count;  // pixels that are stored
+  int64_t out_pixel, columns, pixels;
+  bool again;  // may_store_twice
   LaneFinish finish;
 };
 
-// kStep: floats from pixel to pixel, or 0 for any number. There is at least one step of k; in the last one each row is
-// finished and stored between the multiply-adds (gemm/plain.inl has why).
+// Where the tile of so many pixels behind the one at `x` begins, if it does before t.pixels.
+MICA_INLINE int64_t next_tile(const PlaneLine& t, int64_t x, int rows) {
+  x += rows;
+  return t.again && x < t.pixels && t.pixels - x < rows ? t.pixels - rows : x;
+}
+
+// All tiles of kRows pixels of a line. kStep: floats from pixel to pixel, or 0 for any number. There is at least one
+// step of k; in the last one each row is finished and stored between the multiply-adds, and the next tile's begins
+// (gemm/plain.inl has why).
 template <int kRows, int kPanels, int kStep>
-__attribute__((noinline)) void plane_tile(const PlaneTile& t) {
+__attribute__((noinline)) void plane_tiles(const PlaneLine& t) {
   constexpr int kVectors = kPanels * kPlaneVectors;
   const bool full = kLanes < kPanel && t.columns >= kVectors * kLanes;  // where masks cost something
-  const auto lanes = [&](int j) { return width_of(t.columns, j); };
+  alignas(64) float bias[kVectors * kLanes];
+  int lanes[kVectors];
+  MICA_UNROLL for (int j = 0; j < kVectors; ++j) {
+    lanes[j] = width_of(t.columns, j);
+    store(bias + j * kLanes, t.bias ? load_partial(t.bias + j * kLanes, lanes[j]) : zero());
+  }
   const auto load_row = [&](const float* w, F32(&row)[kVectors]) __attribute__((always_inline)) {
     MICA_UNROLL for (int p = 0; p < kPanels; ++p) MICA_UNROLL for (int j = 0; j < kPlaneVectors; ++j)
         row[p * kPlaneVectors + j] = load(w + p * t.panel_stride + j * kLanes);
   };
-  F32 sum[kRows][kVectors], row[kVectors];
-  MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[0][j] = !t.bias ? zero()
-                                                             : full  ? load(t.bias + j * kLanes)
-                                                                     : load_partial(t.bias + j * kLanes, lanes(j));
-  MICA_UNROLL for (int i = 1; i < kRows; ++i) MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] = sum[0][j];
-  const int64_t step = kStep ? kStep : t.step;
-  const float* w = t.w;
-  const int64_t *offset = t.offsets, *last = offset + t.depth - 1;
-  for (; offset < last; ++offset, w += kPanel) {
-    const float* x = t.base + *offset;
-    load_row(w, row);
-    MICA_UNROLL for (int i = 0; i < kRows; ++i) {
-      const F32 value = set1(x[i * step]);
-      MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
-    }
-  }
-  const float* x = t.base + *last;
-  load_row(w, row);
   const LaneFinish finish = t.finish;
-  float* out = t.out;
-  MICA_UNROLL for (int i = 0; i < kRows; ++i) {
-    if (i >= t.count) return;
-    const F32 value = set1(x[i * step]);
-    MICA_UNROLL for (int j = 0; j < kVectors; ++j) {
-      const F32 y = finish(fma(value, row[j], sum[i][j]));
-      if (full)
-        store(out + j * kLanes, y);
-      else
-        store_partial(out + j * kLanes, y, lanes(j));
+  const int64_t step = kStep ? kStep : t.step, out_pixel = t.out_pixel;
+  const int64_t* const last = t.offsets + t.depth - 1;
+  F32 sum[kRows][kVectors], row[kVectors];
+  MICA_UNROLL for (int i = 0; i < kRows; ++i) MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] =
+      load(bias + j * kLanes);
+  for (int64_t at = 0; at < t.pixels; at = next_tile(t, at, kRows)) {
+    const float *w = t.w, *base = t.base + at * step;
+    for (const int64_t* offset = t.offsets; offset < last; ++offset, w += kPanel) {
+      const float* x = base + *offset;
+      load_row(w, row);
+      MICA_UNROLL for (int i = 0; i < kRows; ++i) {
+        const F32 value = set1(x[i * step]);
+        MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+      }
     }
-    out += t.out_pixel;
-    asm volatile("" : "+r"(out) : : "memory");  // keeps rows apart
+    const float* x = base + *last;
+    load_row(w, row);
+    float* out = t.out + at * out_pixel;
+    const int64_t count = t.pixels - at;
+    MICA_UNROLL for (int i = 0; i < kRows; ++i) {
+      if (i >= count) return;
+      const F32 value = set1(x[i * step]);
+      MICA_UNROLL for (int j = 0; j < kVectors; ++j) {
+        const F32 y = finish(fma(value, row[j], sum[i][j]));
+        if (full)
+          store(out + j * kLanes, y);
+        else
+          store_partial(out + j * kLanes, y, lanes[j]);
+      }
+      out += out_pixel;
+      asm volatile("" : "+r"(out) : : "memory");  // keeps rows apart, and the bias in memory
+      MICA_UNROLL for (int j = 0; j < kVectors; ++j) sum[i][j] = load(bias + j * kLanes);
+    }
   }
 }
 
 // Two panels of which the last has at most half of its columns, where units are half as wide as vectors: half vectors
 // alone, of half as many rows at a time.
 template <int kRows, int kPanels, int kStep>
-__attribute__((noinline)) void plane_tile_of_halves(const PlaneTile& t) {
+__attribute__((noinline)) void plane_tiles_of_halves(const PlaneLine& t) {
   constexpr int kPart = kRows / 2, kHalf = kLanes / 2, kHalves = 2 * kPanels - 1;
   static_assert(kRows % 2 == 0 && kPanels == 2);
   const int last_columns = static_cast<int>(t.columns - kLanes);
   const F32 bias[] = {t.bias ? load(t.bias) : zero(), t.bias ? load_partial(t.bias + kLanes, last_columns) : zero()};
   const int64_t step = kStep ? kStep : t.step;
-  float* out = t.out;
-  for (int first = 0; first < t.count; first += kPart) {
+  for (int64_t at = 0; at < t.pixels; at = next_tile(t, at, kPart)) {
     HalfF32 sum[kPart][kHalves];
     MICA_UNROLL for (int i = 0; i < kPart; ++i) MICA_UNROLL for (int h = 0; h < kHalves; ++h) sum[i][h] =
         h % 2 ? upper(bias[h / 2]) : lower(bias[h / 2]);
-    const float *w = t.w, *base = t.base + first * step;
+    const float *w = t.w, *base = t.base + at * step;
     for (const int64_t *offset = t.offsets, *end = offset + t.depth; offset < end; ++offset, w += kPanel) {
       const float* x = base + *offset;
       HalfF32 row[kHalves];
@@ -102,8 +116,9 @@ __attribute__((noinline)) void plane_tile_of_halves(const PlaneTile& t) {
         MICA_UNROLL for (int h = 0; h < kHalves; ++h) sum[i][h] = fma(value, row[h], sum[i][h]);
       }
     }
+    float* out = t.out + at * t.out_pixel;
     MICA_UNROLL for (int i = 0; i < kPart; ++i) {
-      if (first + i >= t.count) return;
+      if (at + i >= t.pixels) return;
       store(out, t.finish(join(sum[i][0], sum[i][1])));
       store_partial(out + kLanes, t.finish(join(sum[i][2], sum[i][2])), last_columns);
       out += t.out_pixel;
@@ -111,18 +126,18 @@ __attribute__((noinline)) void plane_tile_of_halves(const PlaneTile& t) {
   }
 }
 
-// A tile, and the one for half of a panel less; null where there is no such tile.
-using PlaneTileFn = void (*)(const PlaneTile&);
+// Tiles, and those for half of a panel less; null where there are no such tiles.
+using PlaneTilesFn = void (*)(const PlaneLine&);
 struct PlaneTiles {
-  PlaneTileFn whole = nullptr, halves = nullptr;
+  PlaneTilesFn whole = nullptr, halves = nullptr;
 };
 template <int kRows, int kPanels, int kStep>
 MICA_INLINE PlaneTiles plane_tiles_of() {
   PlaneTiles tiles;
   if constexpr (kWithPlanes[kStep]) {
-    tiles.whole = plane_tile<kRows, kPanels, kStep>;
+    tiles.whole = plane_tiles<kRows, kPanels, kStep>;
     if constexpr (kWithPlaneHalves && kLanes == kPanel && kPanels == 2)
-      tiles.halves = plane_tile_of_halves<kRows, kPanels, kStep>;
+      tiles.halves = plane_tiles_of_halves<kRows, kPanels, kStep>;
   }
   return tiles;
 }
@@ -131,30 +146,6 @@ MICA_INLINE PlaneTiles plane_tiles_of(int64_t step) {
   return step == 1   ? plane_tiles_of<kRows, kPanels, 1>()
          : step == 2 ? plane_tiles_of<kRows, kPanels, 2>()
                      : plane_tiles_of<kRows, kPanels, 0>();
-}
-
-// The pixels from `o` on of one tile, and `width` after `width` of the channels from `column` to `end`.
-__attribute__((noinline)) void plane_pixels(const ConvArgs& args, PlaneTile& t, const PlaneTiles& tiles, int64_t width,
-                                            const Pixel& o, int64_t column, int64_t end) {
-  const ConvProblem& p = args.problem;
-  const GemmEpilogue& e = args.epilogue;
-  float* out = args.y + at(p.out_view, o);
-  for (; column < end; column += width) {
-    t.w = args.w + column * t.depth;
-    t.bias = e.bias ? e.bias + column : nullptr;
-    t.columns = end - column < width ? end - column : width;
-    t.out = out + column;
-    (tiles.halves && width - t.columns >= kPanel / 2 ? tiles.halves : tiles.whole)(t);
-    if (!LaneFinish::suffices(e)) {
-      const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
-      kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
-                                                     p.residual_view.pixel, e.residual_last, t.count, t.columns, e.a,
-                                                     e.b});
-    }
-    if (!e.finish) continue;
-    const int64_t line = (o.image * p.out[0] + o.z) * p.out[1] + o.y;
-    e.finish(e.finish_context, t.out, t.out_pixel, line * p.out[2] + o.x, column, t.count, t.columns);
-  }
 }
 
 // What is stored twice must be the same both times: a line's last tile may then begin before the one in front of it
@@ -201,25 +192,36 @@ PlaneTiles plane_tiles_of(int64_t panels, int64_t step, bool half_units) {
 
 // One output line from `o` on, of the channels from `column` to `end`, as many panels of them at a time. `in`: what
 // lies under its first pixel.
-__attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, Pixel o,
+__attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, const Pixel& o,
                                           int64_t panels, int64_t column, int64_t end) {
   const ConvProblem& p = args.problem;
-  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels;
-  PlaneTile t{.offsets = b.offsets,
+  const GemmEpilogue& e = args.epilogue;
+  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, width = panels * kPanel;
+  PlaneLine t{.base = in,
+              .offsets = b.offsets,
               .depth = depth,
               .step = p.stride[2] * b.unit,
               .panel_stride = depth * kPanel,
               .out_pixel = p.out_view.pixel,
-              .finish = LaneFinish(args.epilogue)};
-  const bool again = may_store_twice(args);
-  const int64_t rows = kPlaneRows / panels;
+              .pixels = p.out[2],
+              .again = may_store_twice(args) && p.out[2] >= kPlaneRows / panels,
+              .finish = LaneFinish(e)};
   const PlaneTiles tiles = plane_tiles_of(panels, t.step, args.choice.half_units);
-  while (o.x < p.out[2]) {
-    if (again && p.out[2] - o.x < rows && p.out[2] >= rows) o.x = p.out[2] - rows;
-    t.count = static_cast<int>(p.out[2] - o.x < rows ? p.out[2] - o.x : rows);
-    t.base = in + o.x * t.step;
-    plane_pixels(args, t, tiles, panels * kPanel, o, column, end);
-    o.x += t.count;
+  for (; column < end; column += width) {
+    t.w = args.w + column * depth;
+    t.bias = e.bias ? e.bias + column : nullptr;
+    t.columns = end - column < width ? end - column : width;
+    t.out = args.y + at(p.out_view, o) + column;
+    (tiles.halves && width - t.columns >= kPanel / 2 ? tiles.halves : tiles.whole)(t);
+    if (!LaneFinish::suffices(e)) {
+      const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
+      kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
+                                                     p.residual_view.pixel, e.residual_last, t.pixels, t.columns, e.a,
+                                                     e.b});
+    }
+    if (!e.finish) continue;
+    const int64_t line = (o.image * p.out[0] + o.z) * p.out[1] + o.y;
+    e.finish(e.finish_context, t.out, t.out_pixel, line * p.out[2], column, t.pixels, t.columns);
   }
 }
 
@@ -233,9 +235,9 @@ void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   const PictureBand b = picture_band(args, line_pixels(args, rows), kLanes, scratch);
   const int64_t lines = p.images * p.out[0] * p.out[1], begin = task * c.tile_block;
   const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
+  const int64_t plane = begin / p.out[1];
+  Pixel o{plane / p.out[0], plane % p.out[0], begin % p.out[1], 0};
   for (int64_t line = begin; line < end;) {
-    const int64_t plane = line / p.out[1];
-    Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], 0};
     const int64_t left = p.out[1] - o.y < end - line ? p.out[1] - o.y : end - line;
     const int64_t count = left < c.band_rows ? left : c.band_rows;
     const Pixel corner = corner_of(p, o);
@@ -250,6 +252,11 @@ void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
       if (paired < channels) plane_line(args, b, in, o, 1, paired, channels);
     }
     line += count;
+    if (o.y < p.out[1]) continue;
+    o.y = 0;
+    if (++o.z < p.out[0]) continue;
+    o.z = 0;
+    ++o.image;
   }
 }
 
