@@ -119,6 +119,8 @@ if(TARGET mica)
   mica_python_test(model_suite ${tests}/model_suite --mica $<TARGET_FILE:mica>)
   # Random models of operators beyond the standard's, beside ONNX Runtime's answers.
   mica_python_test(contrib ${tests}/contrib --mica $<TARGET_FILE:mica>)
+  # Random networks in several ways of running them, beside ONNX Runtime's answers.
+  mica_python_test(random_nets ${tests}/random_nets --mica $<TARGET_FILE:mica>)
   # Small exports of torch's that are kept as files.
   mica_python_test(arch_kept ${tests}/arch/kept.py --mica $<TARGET_FILE:mica>)
 endif()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from peer_table import ceiling, convert, install, machine, record, report, rounds, sampling
 from peer_table.adapters import FILES, TITLES
-from peer_table.nets import NAMES
+from peer_table.nets import NAMES, forget, is_made
 from peer_table.protocol import Worker
 
 HERE = Path(__file__).resolve().parent
@@ -67,11 +67,13 @@ class Bar:
 
 
 def make_nets(args, names):
-    """Networks that are missing, in one process of the makers' environment; one that ends the process is left out by
-    the next."""
+    """Networks that are missing or of older makers, in one process of the makers' environment; one that ends the
+    process is left out by the next."""
     folder = Path(args.nets)
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [n for n in names if n in NAMES and not (folder / f"{n}.json").exists()]
+    missing = [n for n in names if n in NAMES and not is_made(folder, n)]
+    for name in missing:
+        forget(folder, name)
     while missing:
         python = install.environment(args.makers_venv, install.MAKERS)
         done = subprocess.run([str(python), str(HERE / "nets" / "make.py"), str(folder), *missing])

@@ -14,7 +14,7 @@ sys.path += [str(HERE.parents[1] / "bench"), str(HERE.parents[1] / "bench" / "ke
 
 import numpy as np  # noqa: E402
 import test_record as records  # noqa: E402
-from peer_table import ceiling, figures, models, report, rounds, sampling  # noqa: E402
+from peer_table import ceiling, figures, models, nets, report, rounds, sampling  # noqa: E402
 from peer_table.protocol import PeerFailed, Worker  # noqa: E402
 
 REFERENCE = [np.arange(6, dtype=np.float32).reshape(2, 3) - 2]
@@ -119,6 +119,23 @@ def test_difference_from_every_second_value():
     assert figures.difference([REFERENCE[0] + 0.003], part, kept) > 0.001
     assert figures.difference([REFERENCE[0][:, ::2]], part, kept) == math.inf
     assert figures.difference(REFERENCE, [part[0][:2]], kept) == math.inf
+
+
+def test_a_network_of_older_makers_is_made_anew():
+    with tempfile.TemporaryDirectory() as folder:
+        def put(name, about):
+            Path(folder, name).write_text(json.dumps(about))
+        assert not nets.is_made(folder, "net")
+        put("net.json", {"net": "net"})
+        assert not nets.is_made(folder, "net")
+        put("net.json", {"net": "net", "maker": "another"})
+        assert not nets.is_made(folder, "net")
+        put("net.json", {"net": "net", "maker": nets.maker()})
+        assert nets.is_made(folder, "net") and len(nets.maker()) == 12
+        put("net.mnn", {})
+        put("net2.json", {})
+        nets.forget(folder, "net")
+        assert [file.name for file in Path(folder).iterdir()] == ["net2.json"]
 
 
 def test_channels_last_answers_are_turned():

@@ -21,6 +21,7 @@ from torch import nn  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
+from peer_table import nets  # noqa: E402
 from peer_table.nets import calibrate, own, zoo  # noqa: E402
 
 MAKERS = zoo.MAKERS | own.MAKERS
@@ -84,7 +85,8 @@ def make(folder, name):
     np.savez(f"{path}.inputs.npz", **{n: value.numpy() for n, value in zip(shapes, feed)})
     np.savez(f"{path}.reference.npz", *[a.numpy() for a in answers])
     about = {"net": name, "flops": flops_of(model, feed), "parameters": sum(p.numel() for p in model.parameters()),
-             "inputs": {n: list(s) for n, s in shapes.items()}, "deviations": spans, "torch": torch.__version__}
+             "inputs": {n: list(s) for n, s in shapes.items()}, "deviations": spans, "torch": torch.__version__,
+             "maker": nets.maker()}
     export_onnx(model, feed, list(shapes), f"{path}.onnx")
     error = Path(f"{path}.litert.error")
     try:
