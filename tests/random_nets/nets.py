@@ -109,20 +109,33 @@ def normalized(net, x, channels):
     return net.op("BatchNormalization", x, *(net.uniform(channels, low=0.5) for _ in range(4)))
 
 
-def conv(net, x, outputs, kernel, groups=1, stride=(1, 1), dilation=(1, 1)):
+@dataclass(frozen=True)
+class Filters:
+    """Of a convolution."""
+
+    count: int
+    kernel: tuple
+    groups: int = 1
+    stride: tuple = (1, 1)
+    dilation: tuple = (1, 1)
+
+
+def conv(net, x, filters):
     """Of any padding; None where nothing would be left."""
     batch, channels, *sides = x.shape
-    reach = [(k - 1) * d for k, d in zip(kernel, dilation)]
+    outputs, kernel = filters.count, filters.kernel
+    reach = [(k - 1) * d for k, d in zip(kernel, filters.dilation)]
     pads = [r // 2 for r in reach] * 2 if net.chance(0.75) else [net.random.randint(0, k) for k in (*kernel, *kernel)]
     room = [s + a + b - r - 1 for s, a, b, r in zip(sides, pads[:2], pads[2:], reach)]
     if min(room) < 0:
         return None
-    shape = (batch, outputs, *(r // s + 1 for r, s in zip(room, stride)))
-    width = channels // groups
+    shape = (batch, outputs, *(r // s + 1 for r, s in zip(room, filters.stride)))
+    width = channels // filters.groups
     inputs = [x.name, net.weights(outputs, width, *kernel, inputs=width * kernel[0] * kernel[1])]
     if net.chance(0.8):
         inputs.append(net.weights(outputs, inputs=25))
-    name = net.op("Conv", *inputs, kernel_shape=kernel, strides=stride, dilations=dilation, group=groups, pads=pads)
+    name = net.op("Conv", *inputs, kernel_shape=kernel, strides=filters.stride, dilations=filters.dilation,
+                  group=filters.groups, pads=pads)
     if net.chance(0.25):
         name = normalized(net, name, outputs)
     return Value(activated(net, name, outputs), shape)
@@ -144,33 +157,34 @@ def dilation_of(net):
 
 @layer(9)
 def plain_conv(net, x):
-    return conv(net, x, net.random.choice(CHANNELS), kernel_of(net), 1, stride_of(net), dilation_of(net))
+    return conv(net, x, Filters(net.random.choice(CHANNELS), kernel_of(net), 1, stride_of(net), dilation_of(net)))
 
 
 @layer(6)
 def pointwise_conv(net, x):
-    return conv(net, x, net.random.choice(CHANNELS), (1, 1), stride=(1, 1) if net.chance(0.9) else (2, 2))
+    return conv(net, x, Filters(net.random.choice(CHANNELS), (1, 1), stride=(1, 1) if net.chance(0.9) else (2, 2)))
 
 
 @layer(6)
 def depthwise_conv(net, x):
     channels = x.shape[1]
-    return conv(net, x, channels * net.some(1, 1, 1, 1, 2), kernel_of(net), channels, stride_of(net), dilation_of(net))
+    count = channels * net.some(1, 1, 1, 1, 2)
+    return conv(net, x, Filters(count, kernel_of(net), channels, stride_of(net), dilation_of(net)))
 
 
 @layer(2)
 def grouped_conv(net, x):
     groups = net.divisor(x.shape[1])
-    return conv(net, x, groups * net.some(1, 2, 3, 4, 8), kernel_of(net), groups, stride_of(net))
+    return conv(net, x, Filters(groups * net.some(1, 2, 3, 4, 8), kernel_of(net), groups, stride_of(net)))
 
 
 @layer(2)
 def inverted_residual(net, x):
     """1x1, depthwise, 1x1 and the sum, of which row chains are made."""
-    wide = conv(net, x, min(MOST_CHANNELS, x.shape[1] * net.some(2, 4, 6)), (1, 1))
-    side = net.some(3, 5)
-    deep = wide and conv(net, wide, wide.shape[1], (side, side), wide.shape[1])
-    narrow = deep and conv(net, deep, x.shape[1], (1, 1))
+    channels, side = min(MOST_CHANNELS, x.shape[1] * net.some(2, 4, 6)), net.some(3, 5)
+    wide = conv(net, x, Filters(channels, (1, 1)))
+    deep = wide and conv(net, wide, Filters(channels, (side, side), channels))
+    narrow = deep and conv(net, deep, Filters(x.shape[1], (1, 1)))
     if narrow and narrow.shape == x.shape:
         return Value(net.op("Add", narrow.name, x.name), x.shape)
     return narrow
@@ -228,7 +242,7 @@ def batch_norm(net, x):
 def joined(net, x):
     """With a value of before, or a branch of its own, element by element."""
     side = net.some(1, 3, 5)
-    branch = conv(net, x, x.shape[1], (side, side), net.some(1, x.shape[1]))
+    branch = conv(net, x, Filters(x.shape[1], (side, side), net.some(1, x.shape[1])))
     others = [v for v in (*net.values, branch) if v and v.shape == x.shape and v != x]
     if not others:
         return None
