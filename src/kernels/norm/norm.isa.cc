@@ -93,10 +93,10 @@ void norm_rows(const NormArgs& args, const NormOperands& at, int64_t row) {
   float mean[kLanes] = {}, factor[kLanes];
   if (args.center) {
     for (int r = 0; r < kLanes; ++r) sums[r] = block_sums<ReduceFunction::kSum>(x[r], args.n);
-    store(mean, div(add(zero(), over_lanes_of_rows(sums)), total));  // as norm_row: -0 becomes 0
+    store(mean, div(add(zero(), over_lanes_of_rows<ReduceFunction::kSum>(sums)), total));  // as norm_row: -0 becomes 0
   }
   for (int r = 0; r < kLanes; ++r) sums[r] = block_squares(x[r], args.n, mean[r]);
-  const F32 variance = div(over_lanes_of_rows(sums), total);
+  const F32 variance = div(over_lanes_of_rows<ReduceFunction::kSum>(sums), total);
   store(factor, div(set1(1.0f), sqrt(add(variance, set1(args.epsilon)))));
   if (at.mean) store(at.mean + row, load(mean));
   if (at.deviation) store(at.deviation + row, load(factor));

@@ -24,11 +24,11 @@ float finished(float x, const ReduceArgs& args) {
 // Offset of the index-th combination of loops.
 int64_t offset_of(int64_t index, const int64_t* dims, const int64_t* strides, int loops) {
   int64_t offset = 0;
-  for (int i = loops; i-- > 0;) {
+  for (int i = loops - 1; i > 0; --i) {
     offset += index % dims[i] * strides[i];
     index /= dims[i];
   }
-  return offset;
+  return loops > 0 ? offset + index * strides[0] : 0;
 }
 
 // The reduced loops but the last, counted through.
@@ -102,8 +102,22 @@ void reduce_lanes(const ReduceArgs& args, const float* in, float* out, int64_t l
     reduce_vectors<kF, 1>(args, in + v, out + v * args.out_lane, static_cast<int>(least(kLanes, lanes - v)));
 }
 
+// kLanes short rows of neighbours from `first` on, to the bits of reduce_single: results are the lanes of a vector.
+template <ReduceFunction kF>
+void reduce_short_rows(const ReduceArgs& args, const float* in, float* out, int64_t first) {
+  Sums rows[kLanes];
+  for (int r = 0; r < kLanes; ++r)
+    rows[r] = block_sums<kF>(in + offset_of(first + r, args.outer, args.in_outer, args.outer_loops), args.inner[0]);
+  float lane[kLanes];
+  store(lane, finished(over_lanes_of_rows<kF>(rows), args));
+  for (int r = 0; r < kLanes; ++r) out[offset_of(first + r, args.outer, args.out_outer, args.outer_loops)] = lane[r];
+}
+
 template <ReduceFunction kF>
 void reduce_tasks(const ReduceArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
+  const bool neighbours = args.lanes == 1 && args.inner_loops == 1 && args.in_inner[0] == 1;
+  if (neighbours && args.inner[0] <= kSumBlock)
+    for (; begin + kLanes <= end; begin += kLanes) reduce_short_rows<kF>(args, in, out, begin);
   for (int64_t task = begin; task < end; ++task) {
     const int64_t row = task / args.lane_blocks, lane = task % args.lane_blocks * kLaneBlock;
     const float* from = in + offset_of(row, args.outer, args.in_outer, args.outer_loops) + lane;
@@ -126,25 +140,58 @@ void reduce(const ReduceArgs& args, const float* in, float* out, int64_t begin, 
   }
 }
 
-// Neighbours along the axis in both tensors.
-void softmax_row(const SoftmaxArgs& args, const float* x, float* out) {
+// What a row's sum of powers comes to: a factor, or what is subtracted from logarithms.
+MICA_INLINE F32 softmax_end(const SoftmaxArgs& args, F32 sum) {
+  return args.logarithm ? log_of(sum) : div(set1(1.0f), sum);
+}
+
+// A row's results from its powers, which are in `out`, or of logarithms from itself. end: softmax_end.
+void end_softmax_row(const SoftmaxArgs& args, const float* x, float largest, float end, float* out) {
   const int64_t n = args.n;
-  const float largest = reduce_run<ReduceFunction::kMax>(x, n, 1);
-  const float sum = sum_of_powers(x, n, largest, args.logarithm ? nullptr : out);
   if (args.logarithm) {
-    const F32 shift = add(set1(largest), zero()), log_sum = log_of(set1(sum));
+    const F32 shift = add(set1(largest), zero()), log_sum = set1(end);
     for (int64_t i = 0; i < n; i += kLanes) {
       const int width = static_cast<int>(least(kLanes, n - i));
       store_some(out + i, sub(sub(load_some(x + i, width), shift), log_sum), width);
     }
     return;
   }
-  const F32 factor = set1(1 / sum);
-  const bool zeros = args.zero_nan && sum != sum;
+  const F32 factor = set1(end);
+  const bool zeros = args.zero_nan && end != end;
   for (int64_t i = 0; i < n; i += kLanes) {
     const int width = static_cast<int>(least(kLanes, n - i));
     store_some(out + i, zeros ? zero() : mul(load_some(out + i, width), factor), width);
   }
+}
+
+// Neighbours along the axis in both tensors.
+void softmax_row(const SoftmaxArgs& args, const float* x, float* out) {
+  const float largest = reduce_run<ReduceFunction::kMax>(x, args.n, 1);
+  const float sum = sum_of_powers(x, args.n, largest, args.logarithm ? nullptr : out);
+  float end[kLanes];
+  store(end, softmax_end(args, set1(sum)));
+  end_softmax_row(args, x, largest, end[0], out);
+}
+
+// `count` such rows from `first` on, at most kLanes and of 1 to kSumBlock elements, to the bits of softmax_row: what a
+// row waits for is hidden behind the others.
+void softmax_rows(const SoftmaxArgs& args, const float* in, float* out, int64_t first, int64_t count) {
+  constexpr ReduceFunction kMax = ReduceFunction::kMax, kSum = ReduceFunction::kSum;
+  PowerRow rows[kLanes];
+  float *to[kLanes], largest[kLanes], end[kLanes];
+  Sums values[kLanes];
+  for (int r = 0; r < kLanes; ++r) values[r] = neutral_sums<kSum>();
+  for (int64_t r = 0; r < count; ++r) {
+    to[r] = out + offset_of(first + r, args.outer, args.out_outer, args.outer_loops);
+    rows[r] = {in + offset_of(first + r, args.outer, args.in_outer, args.outer_loops),
+               args.logarithm ? nullptr : to[r], args.n, 0};
+    values[r] = block_sums<kMax>(rows[r].x, args.n);
+  }
+  store(largest, over_lanes_of_rows<kMax>(values));
+  for (int64_t r = 0; r < count; ++r) rows[r].largest = largest[r];
+  powers_of_rows(rows, count, [&](int64_t r, const Sums& sums) { values[r] = sums; });
+  store(end, softmax_end(args, over_lanes_of_rows<kSum>(values)));
+  for (int64_t r = 0; r < count; ++r) end_softmax_row(args, rows[r].x, largest[r], end[r], to[r]);
 }
 
 // One vector of neighbours across the axis.
@@ -214,6 +261,10 @@ void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin
     const int64_t first = block * args.row_block, last = least(rows, first + args.row_block);
     if (along_rows && args.n <= kShortAxis) {
       softmax_short_rows(args, in, out, first, last);
+      continue;
+    }
+    if (along_rows && args.n <= kSumBlock) {
+      for (int64_t r = first; r < last; r += kLanes) softmax_rows(args, in, out, r, least(kLanes, last - r));
       continue;
     }
     for (int64_t r = first; r < last; ++r) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -101,7 +102,7 @@ TEST(Reduce, NeighboursSideBySide) {
 TEST(Reduce, ShortRowsSideBySide) {
   constexpr int64_t kRows = 37, kInGap = 3, kOutGap = 2;
   for (Isa isa : every_isa())
-    for (int64_t n = 1; n <= 9; ++n)
+    for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 49, 130, 513})
       for (bool logarithm : {false, true}) {
         const int64_t in_row = n + kInGap, out_row = n + kOutGap;
         const std::vector<float> x = numbers(static_cast<size_t>(kRows * in_row));
@@ -116,6 +117,33 @@ TEST(Reduce, ShortRowsSideBySide) {
         for (int64_t r = 0; r < kRows; ++r)
           reduce_kernels(isa).softmax(one, x.data() + r * in_row, wanted.data() + r * out_row, 0, one.tasks);
         EXPECT_EQ(y, wanted) << name_of(isa) << " " << n;
+      }
+}
+
+// Rows of neighbours, many at once and each by itself, give the same bits: whatever a row's place is, and whatever
+// stands beside it.
+TEST(Reduce, RowsOfNeighboursTogether) {
+  constexpr int64_t kRows = 37, kInGap = 3, kOutGap = 2;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (Isa isa : every_isa())
+    for (ReduceFunction function : {ReduceFunction::kSum, ReduceFunction::kMax, ReduceFunction::kMin,
+                                    ReduceFunction::kProd, ReduceFunction::kSumOfAbs, ReduceFunction::kSumOfSquares})
+      for (int64_t n : {0, 1, 2, 3, 15, 16, 17, 33, 64, 130, 513}) {
+        const int64_t in_row = n + kInGap, out_row = 1 + kOutGap;
+        std::vector<float> x = numbers(static_cast<size_t>(kRows * in_row));
+        for (size_t i = 0; i < x.size(); i += 29) x[i] = i % 2 ? 0.0f : -0.0f;
+        for (size_t i = 7; i < x.size(); i += 211) x[i] = i % 3 ? kInfinity : std::nanf("");
+        ReduceArgs args{.function = function, .finish = ReduceFinish::kScale, .scale = 0.5f};
+        args.inner_loops = 1, args.inner[0] = n, args.in_inner[0] = 1;
+        ReduceArgs one = args;
+        args.outer_loops = 1, args.outer[0] = kRows, args.in_outer[0] = in_row, args.out_outer[0] = out_row;
+        prepare_reduce(args);
+        prepare_reduce(one);
+        std::vector<float> y(static_cast<size_t>(kRows * out_row), -7.0f), wanted = y;
+        reduce_kernels(isa).reduce(args, x.data(), y.data(), 0, args.tasks);
+        for (int64_t r = 0; r < kRows; ++r)
+          reduce_kernels(isa).reduce(one, x.data() + r * in_row, wanted.data() + r * out_row, 0, one.tasks);
+        EXPECT_EQ(std::memcmp(y.data(), wanted.data(), y.size() * sizeof(float)), 0) << name_of(isa) << " " << n;
       }
 }
 

@@ -165,18 +165,19 @@ float reduce_run(const float* x, int64_t n, int64_t stride) {
   }
 }
 
-// Lane r of the result is over_lanes<kSum>(rows[r]), to the bit: halves meet, of all rows at once.
+// Lane r of the result is over_lanes<kF>(rows[r]), to the bit: halves meet, of all rows at once.
+template <ReduceFunction kF>
 MICA_INLINE F32 over_lanes_of_rows(const Sums (&rows)[kLanes]) {
   F32 lane[kLanes];
   MICA_UNROLL for (int r = 0; r < kLanes; ++r) {
     Sums s = rows[r];
     MICA_UNROLL for (int half = kSumParts / 2; half > 0; half /= 2) MICA_UNROLL for (int p = 0; p < half; ++p)
-        s.part[p] = add(s.part[p], s.part[p + half]);
+        s.part[p] = combined<kF>(s.part[p], s.part[p + half]);
     lane[r] = s.part[0];
   }
   transpose(lane);
   MICA_UNROLL for (int half = kLanes / 2; half > 0; half /= 2) MICA_UNROLL for (int i = 0; i < half; ++i) lane[i] =
-      add(lane[i], lane[i + half]);
+      combined<kF>(lane[i], lane[i + half]);
   return lane[0];
 }
 
