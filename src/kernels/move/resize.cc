@@ -24,9 +24,17 @@ const ResampleKernels& resample_kernels(Isa isa) {
 
 namespace {
 
+// Four pixels at a time where they lie side by side: one store.
 template <class T>
 void nearest_row(const ResampleAxis& columns, int64_t pixel_out, const char* row, char* to) {
-  for (int64_t i = 0; i < columns.out; ++i)
+  int64_t i = 0;
+  for (; pixel_out == 1 && i + 4 <= columns.out; i += 4) {
+    T four[4];
+    for (int k = 0; k < 4; ++k)
+      std::memcpy(&four[k], row + columns.index[i + k] * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    std::memcpy(to + i * static_cast<int64_t>(sizeof(T)), four, sizeof four);
+  }
+  for (; i < columns.out; ++i)
     std::memcpy(to + i * pixel_out * static_cast<int64_t>(sizeof(T)),
                 row + columns.index[i] * static_cast<int64_t>(sizeof(T)), sizeof(T));
 }
@@ -40,11 +48,16 @@ void nearest_pixels(const ResampleAxis& columns, int64_t pixel_in, int64_t pixel
 
 void resample_nearest(const ResampleProblem& p, int64_t element, const char* x, char* y, int64_t task_begin,
                       int64_t task_end) {
+  const bool dense = p.pixel_out == p.channels;
+  const auto row_bytes = static_cast<size_t>(p.columns.out * p.channels * element);
   for (int64_t task = task_begin; task < task_end; ++task) {
     const int64_t r = task % p.rows.out, plane = task / p.rows.out % p.planes, group = task / p.rows.out / p.planes;
     const char* row = x + (group * p.group_in + plane * p.plane_in + p.rows.index[r] * p.row_in) * element;
     char* to = y + (group * p.group_out + plane * p.plane_out + r * p.row_out) * element;
-    if (p.channels > 1)
+    const bool again = dense && task > task_begin && r > 0 && p.rows.index[r] == p.rows.index[r - 1];
+    if (again)
+      std::memcpy(to, to - p.row_out * element, row_bytes);
+    else if (p.channels > 1)
       nearest_pixels(p.columns, p.channels * element, p.pixel_out * element, row, to);
     else if (element == 1)
       nearest_row<uint8_t>(p.columns, p.pixel_out, row, to);

@@ -183,8 +183,8 @@ void softmax_rows(const SoftmaxArgs& args, const float* in, float* out, int64_t 
   for (int r = 0; r < kLanes; ++r) values[r] = neutral_sums<kSum>();
   for (int64_t r = 0; r < count; ++r) {
     to[r] = out + offset_of(first + r, args.outer, args.out_outer, args.outer_loops);
-    rows[r] = {in + offset_of(first + r, args.outer, args.in_outer, args.outer_loops),
-               args.logarithm ? nullptr : to[r], args.n, 0};
+    rows[r] = {in + offset_of(first + r, args.outer, args.in_outer, args.outer_loops), args.logarithm ? nullptr : to[r],
+               args.n, 0};
     values[r] = block_sums<kMax>(rows[r].x, args.n);
   }
   store(largest, over_lanes_of_rows<kMax>(values));
