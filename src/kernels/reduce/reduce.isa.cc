@@ -6,6 +6,9 @@ namespace mica::MICA_ISA {
 namespace {
 
 constexpr int64_t kLaneBlock = 64;
+// Whether rows of neighbours go a vector of them at a time: 20 KB of code that few processors without fused
+// multiply-add would ever run.
+constexpr bool kRowsTogether = kHasFma;
 
 F32 finished(F32 x, const ReduceArgs& args) {
   switch (args.finish) {
@@ -115,9 +118,11 @@ void reduce_short_rows(const ReduceArgs& args, const float* in, float* out, int6
 
 template <ReduceFunction kF>
 void reduce_tasks(const ReduceArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
-  const bool neighbours = args.lanes == 1 && args.inner_loops == 1 && args.in_inner[0] == 1;
-  if (neighbours && args.inner[0] <= kSumBlock)
-    for (; begin + kLanes <= end; begin += kLanes) reduce_short_rows<kF>(args, in, out, begin);
+  if constexpr (kRowsTogether && (kF == ReduceFunction::kSum || kF == ReduceFunction::kMax)) {  // the common ones
+    const bool neighbours = args.lanes == 1 && args.inner_loops == 1 && args.in_inner[0] == 1;
+    if (neighbours && args.inner[0] <= kSumBlock)
+      for (; begin + kLanes <= end; begin += kLanes) reduce_short_rows<kF>(args, in, out, begin);
+  }
   for (int64_t task = begin; task < end; ++task) {
     const int64_t row = task / args.lane_blocks, lane = task % args.lane_blocks * kLaneBlock;
     const float* from = in + offset_of(row, args.outer, args.in_outer, args.outer_loops) + lane;
@@ -263,7 +268,7 @@ void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin
       softmax_short_rows(args, in, out, first, last);
       continue;
     }
-    if (along_rows && args.n <= kSumBlock) {
+    if (kRowsTogether && along_rows && args.n <= kSumBlock) {
       for (int64_t r = first; r < last; r += kLanes) softmax_rows(args, in, out, r, least(kLanes, last - r));
       continue;
     }
