@@ -3,10 +3,10 @@ the program for a while (a neighbour on the core's other thread, a lower clock) 
 import ctypes
 import os
 import statistics
-import subprocess
 import threading
 import time
-from pathlib import Path
+
+from peer_table import native
 
 LIBRARY = "MICA_BENCH_CEILING"   # names the library in a worker's environment; without it there is no ceiling
 TRY_SECONDS, TRIES = 0.001, 9
@@ -14,13 +14,7 @@ TRY_SECONDS, TRIES = 0.001, 9
 
 def build(folder):
     """The library, or None where there is no C compiler."""
-    made, source = Path(folder) / "ceiling.so", Path(__file__).with_name("ceiling.c")
-    command = ["cc", "-O2", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-o", str(made), str(source)]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return made
+    return native.library("ceiling", folder, "-march=native", "-ffp-contract=fast")
 
 
 class Ceiling:

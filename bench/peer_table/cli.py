@@ -10,7 +10,7 @@ from pathlib import Path
 
 from peer_table import ceiling, convert, install, machine, record, report, rounds, sampling
 from peer_table.adapters import FILES, TITLES
-from peer_table.nets import NAMES, forget, is_made
+from peer_table.nets import NAMES, is_made
 from peer_table.protocol import Worker
 
 HERE = Path(__file__).resolve().parent
@@ -72,16 +72,14 @@ def make_nets(args, names):
     folder = Path(args.nets)
     folder.mkdir(parents=True, exist_ok=True)
     missing = [n for n in names if n in NAMES and not is_made(folder, n)]
-    for name in missing:
-        forget(folder, name)
     while missing:
         python = install.environment(args.makers_venv, install.MAKERS)
         done = subprocess.run([str(python), str(HERE / "nets" / "make.py"), str(folder), *missing])
-        left = [n for n in missing if not (folder / f"{n}.json").exists()]
+        left = [n for n in missing if not is_made(folder, n)]
         if done.returncode == 0 or not left:
             break
         missing = left[1:] if left == missing or done.returncode else left
-    return [n for n in names if (folder / f"{n}.json").exists()]
+    return [n for n in names if is_made(folder, n)]
 
 
 def starter(args, threads):
@@ -174,13 +172,14 @@ def measure(args, nets):
     bar, out = Bar(len(nets) * len(threads)), Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
+        bar.show("sampling instruction sets")
+        made["instructions"] = sample_sets(args, nets[:3], scratch)
+        # Only now: the ceiling's own loop would be among the samples.
         library = ceiling.build(scratch)
         if library:
             os.environ[ceiling.LIBRARY] = str(library)
         else:
             print("no share of the peak: there is no C compiler to make its loop with (cc)", file=sys.stderr)
-        bar.show("sampling instruction sets")
-        made["instructions"] = sample_sets(args, nets[:3], scratch)
         for net in nets:
             about = json.loads((Path(args.nets) / f"{net}.json").read_text())
             made["nets"][net] = {"flops": about.get("flops"), "threads": {}}

@@ -1,9 +1,9 @@
 """The instruction set that a program really uses: the kinds of instruction that it spends processor time on, sampled
 in a process of its own that no timing comes from (sampler.c)."""
 import struct
-import subprocess
 from pathlib import Path
 
+from peer_table import native
 from peer_table.protocol import PeerFailed
 
 KINDS = ("scalar", "SSE", "AVX 128", "AVX2 256", "AVX-512 128", "AVX-512 256", "AVX-512 512", "other")
@@ -12,14 +12,7 @@ LEAST = 0.1   # of the vector samples: less is glue
 
 def build(folder):
     """The preloaded library, or None where there is no C compiler."""
-    made = Path(folder) / "sampler.so"
-    source = Path(__file__).with_name("sampler.c")
-    try:
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source)], check=True,
-                       capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return made
+    return native.library("sampler", folder)
 
 
 def read(path):

@@ -23,25 +23,19 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+from beside_onnxruntime import plain_session, run_mica  # noqa: E402
+
 MODULES = ("fused_cases", "norm_cases", "quant_cases", "attention_cases", "ml_cases", "text_cases")
 LEAST = 3  # cases of each operator
 
 
-def run_mica(mica, folder, case):
-    """Outputs by name, or an error text."""
-    command = [mica, "run", f"{folder}/model.onnx", "--save", f"{folder}/out.npz", "--threads", "1"]
+def feeds_of(case):
+    """Arrays by the names of mica's inputs: a map is two lists."""
     feeds = dict(case.feeds)
     for name, (keys, values) in case.maps.items():
         feeds |= {f"{name}.keys": keys, f"{name}.values": values}
-    for k, (name, value) in enumerate(feeds.items()):
-        np.save(f"{folder}/in{k}.npy", value.astype("U") if value.dtype == object else value)
-        command += ["--input", f"{name}={folder}/in{k}.npy"]
-    Path(folder, "out.npz").unlink(missing_ok=True)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        return None, (done.stderr.strip() or f"exit code {done.returncode}")
-    with np.load(f"{folder}/out.npz") as saved:
-        return {name: saved[name] for name in saved.files}, ""
+    return {name: value.astype("U") if value.dtype == object else value for name, value in feeds.items()}
 
 
 def difference(case, name, want, got):
@@ -77,22 +71,17 @@ def difference(case, name, want, got):
     return f"differs by {off:.3g}, largest {most:.3g}" if not off <= case.tolerance * most + 1e-6 else ""
 
 
-def check(arguments, folder, case, onnxruntime):
+def check(arguments, folder, case):
     """'passed', 'skipped' or 'failed', and why."""
     model = case.model().SerializeToString()
     Path(folder, "model.onnx").write_bytes(model)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
     try:
-        known = case.model(case.definition).SerializeToString()
-        session = onnxruntime.InferenceSession(known, options, providers=["CPUExecutionProvider"])
+        session = plain_session(case.model(case.definition).SerializeToString())
         maps = {name: dict(zip(keys.tolist(), values.tolist())) for name, (keys, values) in case.maps.items()}
         wanted = dict(zip(case.outputs, session.run(case.outputs, case.feeds | maps)))
     except Exception as error:  # whatever it says: there is nothing to compare with
         return "skipped", str(error).splitlines()[0]
-    got, error = run_mica(arguments.mica, folder, case)
+    got, error = run_mica(arguments.mica, folder, feeds_of(case), ("--threads", "1"))
     if got is None:
         return ("skipped" if "is not in this build" in error else "failed"), error
     for name, value in wanted.items():
@@ -137,7 +126,7 @@ def main():
     arguments = parser.parse_args()
     try:
         import onnx  # noqa: F401
-        import onnxruntime
+        import onnxruntime  # noqa: F401
     except ImportError as error:
         print(f"left out: {error} (./setup --dev makes an environment with it)\n0 passed, 0 failed, 1 skipped")
         return 0
@@ -152,7 +141,7 @@ def main():
                 continue
             for k in range(count * arguments.count):
                 seed = arguments.seed * 1000 + k
-                verdict, why = check(arguments, folder, make(seed), onnxruntime)
+                verdict, why = check(arguments, folder, make(seed))
                 total[verdict] += 1
                 of_operator[op] += verdict == "passed"
                 without[op] += "is not in this build" in why

@@ -11,21 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+from beside_onnxruntime import run_mica  # noqa: E402
+
 # Relative to the largest value of each output: sums of a few hundred products in single precision, in another order.
 TOLERANCE = 2e-5
-
-
-def run(mica, folder, feed):
-    """Outputs by name. Raises RuntimeError with what the program said."""
-    command = [mica, "run", folder / "model.onnx", "--save", folder / "out.npz"]
-    for k, (name, value) in enumerate(feed.items()):
-        np.save(folder / f"in{k}.npy", value)
-        command += ["--input", f"{name}={folder}/in{k}.npy"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().replace("\n", " "))
-    with np.load(folder / "out.npz") as saved:
-        return {name: saved[name] for name in saved.files}
 
 
 def difference(got, want):
@@ -70,9 +60,11 @@ def main():
             for feed in built.feeds:
                 wanted = dict(zip(built.outputs, session.run(built.outputs, feed)))
                 try:
-                    found = run(options.mica, folder, feed)
-                except (RuntimeError, subprocess.TimeoutExpired) as error:
-                    wrong.append(str(error)[:400])
+                    found, problem = run_mica(options.mica, folder, feed, timeout=120)
+                except subprocess.TimeoutExpired as error:
+                    found, problem = None, str(error)
+                if found is None:
+                    wrong.append(problem.replace("\n", " ")[:400])
                     continue
                 problems = ((key, difference(found[key], np.asarray(want))) for key, want in wanted.items())
                 wrong += [f"{key} at {[v.shape for v in feed.values()]}: {what}" for key, what in problems if what]

@@ -125,17 +125,18 @@ def test_a_network_of_older_makers_is_made_anew():
     with tempfile.TemporaryDirectory() as folder:
         def put(name, about):
             Path(folder, name).write_text(json.dumps(about))
-        assert not nets.is_made(folder, "net")
-        put("net.json", {"net": "net"})
-        assert not nets.is_made(folder, "net")
-        put("net.json", {"net": "net", "maker": "another"})
-        assert not nets.is_made(folder, "net")
-        put("net.json", {"net": "net", "maker": nets.maker()})
-        assert nets.is_made(folder, "net") and len(nets.maker()) == 12
-        put("net.mnn", {})
-        put("net2.json", {})
-        nets.forget(folder, "net")
-        assert [file.name for file in Path(folder).iterdir()] == ["net2.json"]
+        assert not nets.is_made(folder, "lstm")
+        put("lstm.json", {"net": "lstm"})
+        assert not nets.is_made(folder, "lstm")
+        put("lstm.json", {"net": "lstm", "maker": "another"})
+        assert not nets.is_made(folder, "lstm")
+        put("lstm.json", {"net": "lstm", "maker": nets.maker()})
+        assert nets.is_made(folder, "lstm") and len(nets.maker()) == 12
+        put("lstm.mnn", {})
+        put("lstm2.json", {})
+        nets.forget(folder, "lstm")
+        assert nets.is_made(folder, "lstm2")   # not one of the table's: whoever made it
+        assert [file.name for file in Path(folder).iterdir()] == ["lstm2.json"]
 
 
 def test_channels_last_answers_are_turned():

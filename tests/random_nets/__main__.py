@@ -19,6 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+from beside_onnxruntime import plain_session, run_mica  # noqa: E402
+
 TOLERANCE = 1e-4  # of max|reference|: what a whole float network may differ by
 ROUNDING = 1e-5   # a difference of numbers near 1 keeps their rounding, however small it is itself
 WAYS = (("--isa", "sse2"), ("--isa", "avx2"), ("--isa", "portable"), ("--exact",), ("--row-chains", "always"),
@@ -29,18 +32,6 @@ def sets_of(mica):
     """The instruction sets that this processor has of the build's."""
     told = subprocess.run([mica, "doctor"], capture_output=True, text=True).stdout
     return {name for name in ("portable", "sse2", "avx2", "avx512", "neon") if name in told}
-
-
-def answers(mica, folder, outputs, options):
-    """(outputs, "") or (None, what mica said)."""
-    saved = Path(folder, "out.npz")
-    saved.unlink(missing_ok=True)
-    command = [mica, "run", f"{folder}/model.onnx", "--input", f"x={folder}/x.npy", "--save", saved, *options]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        return None, done.stderr.strip() or f"exit code {done.returncode}"
-    with np.load(saved) as arrays:
-        return [arrays[name] for name in outputs], ""
 
 
 def difference(wanted, got):
@@ -57,34 +48,25 @@ def same_bits(some, others):
     return all(a.tobytes() == b.tobytes() for a, b in zip(some, others))
 
 
-def reference(onnxruntime, model, x):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    return names, session.run(names, {"x": x})
-
-
 def check(mica, ways, seed, keep):
     """'passed', 'failed' or 'skipped', and why."""
     import nets
-    import onnxruntime
 
     model, shape = nets.random_model(seed)
     model, x = model.SerializeToString(), np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
     try:
-        names, wanted = reference(onnxruntime, model, x)
+        session = plain_session(model)
+        names = [output.name for output in session.get_outputs()]
+        wanted = session.run(names, {"x": x})
     except Exception as error:  # whatever it says: there is nothing to compare with
         return "skipped", str(error).splitlines()[0]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "model.onnx").write_bytes(model)
-        np.save(f"{folder}/x.npy", x)
         first, wrong = None, ""
         for options in (("--threads", "1"), ("--threads", "3"), ways[seed % len(ways)]):
-            got, wrong = answers(mica, folder, names, options)
-            for name, want, value in zip(names, wanted, got or ()):
+            found, wrong = run_mica(mica, folder, {"x": x}, options, timeout=300)
+            got = [found[name] for name in names] if found else None
+            for want, value in zip(wanted, got or ()):
                 wrong = wrong or difference(want, value)
             if options[0] == "--threads" and first and got and not same_bits(first, got):
                 wrong = wrong or "other bits than with one thread"

@@ -70,8 +70,8 @@ class Net:
     def chance(self, probability):
         return self.random.random() < probability
 
-    def divisor(self, number, least=1):
-        return self.random.choice([d for d in range(least, number + 1) if number % d == 0])
+    def divisor(self, number):
+        return self.random.choice([d for d in range(1, number + 1) if number % d == 0])
 
 
 def layer(weight):
