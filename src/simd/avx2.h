@@ -120,6 +120,7 @@ MICA_INLINE F32 lookup(const float* table, F32 rounded) {
   return _mm256_permutevar8x32_ps(load(table), as_i32(rounded));
 }
 
+MICA_INLINE F32 permute(F32 a, I32 index) { return _mm256_permutevar8x32_ps(a, index); }
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm256_i32gather_ps(p, index, 4); }
 
 template <int n>

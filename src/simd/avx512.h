@@ -148,6 +148,7 @@ MICA_INLINE F32 lookup(const float* table, F32 rounded) {
   return _mm512_permutexvar_ps(as_i32(rounded), _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
 }
 
+MICA_INLINE F32 permute(F32 a, I32 index) { return _mm512_permutexvar_ps(index, a); }
 MICA_INLINE F32 gather(const float* p, I32 index) { return _mm512_i32gather_ps(index, p, 4); }
 
 template <int n>

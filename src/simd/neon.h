@@ -145,6 +145,10 @@ MICA_INLINE F32 lookup(const float* table, F32 rounded) {
   return vreinterpretq_f32_u8(vqtbl2q_u8(bytes, vreinterpretq_u8_s32(index)));
 }
 
+MICA_INLINE F32 permute(F32 a, I32 index) {
+  const I32 bytes = add(mul(index, set1(0x04040404)), set1(0x03020100));
+  return vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(a), vreinterpretq_u8_s32(bytes)));
+}
 MICA_INLINE F32 gather(const float* p, I32 index) {
   int32_t i[4];
   store(i, index);

@@ -126,6 +126,8 @@ MICA_INLINE float reduce_add(F32 a) { return (a[0] + a[2]) + (a[1] + a[3]); }
 
 MICA_INLINE F32 gather(const float* p, I32 i) { return F32{p[i[0]], p[i[1]], p[i[2]], p[i[3]]}; }
 
+MICA_INLINE F32 permute(F32 a, I32 i) { return F32{a[i[0]], a[i[1]], a[i[2]], a[i[3]]}; }
+
 template <int n>
 MICA_INLINE F32 exchange(F32 a) {
   return F32{a[n], a[1 ^ n], a[2 ^ n], a[3 ^ n]};

@@ -245,6 +245,11 @@ TEST_P(Simd, TransposeStridesAndGather) {
   for (int i = 0; i < lanes; ++i) index[i] = (i * 5 + 1) % static_cast<int>(in.size());
   p->gather(in.data(), index.data(), out.data());
   for (int i = 0; i < lanes; ++i) EXPECT_EQ(out[i], in[index[i]]);
+  for (int shift = 0; shift < lanes; ++shift) {
+    for (int i = 0; i < lanes; ++i) index[i] = (i * 3 + shift) % lanes;
+    p->permute(in.data(), index.data(), out.data());
+    for (int i = 0; i < lanes; ++i) EXPECT_EQ(out[i], in[index[i]]);
+  }
 }
 
 // The value of a half by its definition.

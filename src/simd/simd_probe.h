@@ -24,6 +24,7 @@ struct SimdProbes {
   void (*exchange)(const float* in, float* out);             // by 1, 2, ... lanes / 2, one behind the other
   void (*strided)(const float* in, int stride, float* out);  // gathers and scatters by `stride`
   void (*gather)(const float* in, const int32_t* index, float* out);
+  void (*permute)(const float* in, const int32_t* index, float* out);
   void (*f16_to_f32)(const uint16_t* in, float* out);
   void (*f32_to_f16)(const float* in, uint16_t* out);
   void (*bf16_to_f32)(const uint16_t* in, float* out);

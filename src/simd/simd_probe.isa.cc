@@ -103,6 +103,7 @@ void exchanges(const float* in, float* out) {
 }
 void strided(const float* in, int stride, float* out) { store_strided(out, stride, load_strided(in, stride)); }
 void probe_gather(const float* in, const int32_t* index, float* out) { store(out, gather(in, load(index))); }
+void probe_permute(const float* in, const int32_t* index, float* out) { store(out, permute(load(in), load(index))); }
 void f16_to_f32(const uint16_t* in, float* out) { store(out, load_f16(in)); }
 void f32_to_f16(const float* in, uint16_t* out) { store_f16(out, load(in)); }
 void bf16_to_f32(const uint16_t* in, float* out) { store(out, load_bf16(in)); }
@@ -136,6 +137,7 @@ const SimdProbes kSimdProbes = {
     .exchange = exchanges<1>,
     .strided = strided,
     .gather = probe_gather,
+    .permute = probe_permute,
     .f16_to_f32 = f16_to_f32,
     .f32_to_f16 = f32_to_f16,
     .bf16_to_f32 = bf16_to_f32,

@@ -129,6 +129,12 @@ MICA_INLINE F32 gather(const float* p, I32 index) {
   return _mm_setr_ps(p[i[0]], p[i[1]], p[i[2]], p[i[3]]);
 }
 
+MICA_INLINE F32 permute(F32 a, I32 index) {
+  float lane[4];
+  store(lane, a);
+  return gather(lane, index);
+}
+
 template <int n>
 MICA_INLINE F32 exchange(F32 a) {
   return _mm_shuffle_ps(a, a, n == 1 ? 0xb1 : 0x4e);

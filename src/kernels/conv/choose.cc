@@ -156,22 +156,23 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
 }
 
 void choose_grouped(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
-  const int64_t rows = p.images * p.out[0] * p.out[1], width = p.in_channels / p.groups;
-  const int64_t unit = most(width, kPanel), units = ceil_div(p.out_channels, unit), wanted = wanted_tasks(p, limits);
+  const GroupedLayout layout = grouped_layout(p);
+  const int64_t rows = p.images * p.out[0] * p.out[1], unit = layout.unit;
+  const int64_t units = ceil_div(p.out_channels, unit), wanted = wanted_tasks(p, limits);
   const int64_t row_tasks = least(rows, ceil_div(wanted, units)),
                 channel_tasks = least(units, ceil_div(wanted, row_tasks));
   c.row_block = even_block(rows, row_tasks, limits.threads);
   c.channel_block = even_block(units, channel_tasks, limits.threads) * unit;
   c.tasks = ceil_div(rows, c.row_block) * ceil_div(p.out_channels, c.channel_block);
-  // A band fills most of the first-level cache, and has so many rows that those which two bands copy count little.
-  const int64_t pixel = unit * grouped_versions(width), span = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  // A band fills most of the first-level cache, or a part of the second if that has no room for so many rows that those
+  // which two bands copy count little.
+  const int64_t pixel = unit * layout.versions, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
   c.band_columns = (most(p.out[2], kMostGroupedTile) - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
   const int64_t line = p.kernel[0] * c.band_columns * pixel, least_rows = ceil_div(span, p.stride[1]);
-  const int64_t fitting = (limits.l1_bytes * 3 / 4 / kFloatBytes / line - span) / p.stride[1] + 1;
-  c.band_rows = least(most(fitting, least_rows), least(p.out[1], c.row_block));
-  // Two pointers for each kernel row, an offset for each tap and at most width / 2 blocks, and the band.
-  c.scratch_floats = ceil_div(p.kernel[0] * p.kernel[1] * 4 + p.kernel[2] * width, 16) * 16 +
-                     ((c.band_rows - 1) * p.stride[1] + span) * line;
+  const auto fitting = [&](int64_t bytes) { return (bytes / kFloatBytes / line - span) / p.stride[1] + 1; };
+  const int64_t near = fitting(limits.l1_bytes * 3 / 4), far = most(fitting(limits.l2_bytes / 4), least_rows);
+  c.band_rows = least(near >= least_rows ? near : far, least(p.out[1], c.row_block));
+  c.scratch_floats = layout.band + ((c.band_rows - 1) * p.stride[1] + span) * line;
 }
 
 void choose_spread(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
@@ -242,8 +243,7 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
       return kWithDepthwise && p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 &&
              !p.residual_in_place;
     case ConvAlgorithm::kGrouped:
-      return kWithGrouped && has_grouped_form(p.in_channels / p.groups) && p.in_channels == p.out_channels &&
-             taps_of(p) > 0 && !p.residual_in_place;
+      return kWithGrouped && has_grouped_form(grouped_shape(p)) && taps_of(p) > 0 && !p.residual_in_place;
     case ConvAlgorithm::kSpread:
       return kWithSpread && p.groups == 1 && p.kernel[0] == 1 && p.stride[2] == 1 && taps_of(p) > 0 &&
              !p.residual_in_place &&

@@ -49,6 +49,22 @@ ConvView dense_view(const int64_t (&extent)[3], int64_t pixel) {
   return {.image = extent[0] * depth, .depth = depth, .row = row, .pixel = pixel};
 }
 
+GroupedShape grouped_shape(const ConvProblem& p) {
+  return {p.out_channels, p.in_channels / p.groups, p.out_channels / p.groups, p.kernel[0] * p.kernel[1] * p.kernel[2]};
+}
+
+GroupedLayout grouped_layout(const ConvProblem& p) {
+  const GroupedShape s = grouped_shape(p);
+  const int64_t diagonals = grouped_diagonals(s), blocks = s.inputs / diagonals;
+  GroupedLayout l{.diagonals = diagonals,
+                  .unit = diagonals > 1 && s.inputs > kPanel ? s.inputs : kPanel,
+                  .blocks = blocks,
+                  .versions = diagonals > 1 && blocks > 4 ? 4 : blocks,
+                  .steps = p.kernel[0] * p.kernel[1] * 4};
+  l.band = (l.steps + p.kernel[2] * blocks * 2 + 15) / 16 * 16;
+  return l;
+}
+
 namespace {
 
 // The weights of one group as a matrix: rows are taps, then channels; columns are output channels.
@@ -69,10 +85,6 @@ PanelSource taps_source(const ConvProblem& p, const float* weights) {
           .n_stride = p.kernel[0] * plane,
           .k = {1, p.kernel[0], p.kernel[1], p.kernel[2]},
           .k_stride = {0, plane, row, 1}};
-}
-
-GroupedShape grouped_shape(const ConvProblem& p) {
-  return {p.out_channels, p.in_channels / p.groups, p.kernel[0] * p.kernel[1] * p.kernel[2]};
 }
 
 // Rows are kernel rows, then channels; columns are the taps of a kernel row, for each its output channels.

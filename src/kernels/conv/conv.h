@@ -53,9 +53,6 @@ inline constexpr int64_t kMostPixelLanes = 16;  // of a vector, on any instructi
 inline constexpr int kMostPlaneRows = 28;       // pixels of a tile of such an input, on any instruction set
 
 inline constexpr int kMostGroupedTile = 7;  // outputs that kGrouped makes at a time, on any instruction set
-// How often kGrouped keeps an input pixel, with its channels in different orders, on any instruction set.
-inline int64_t grouped_versions(int64_t group_width) { return group_width >= 16 ? 4 : group_width == 8 ? 2 : 1; }
-
 // A view without gaps whose pixels are `pixel` floats apart.
 ConvView dense_view(const int64_t (&extent)[3], int64_t pixel);
 
@@ -64,7 +61,7 @@ enum class ConvAlgorithm : uint8_t {
   kPointwise,  // one tap, no gaps: the matrix product of all pixels; weights in panels
   kImplicit,   // rows of the product are gathered from the input; any problem; weights in panels, group after group
   kDepthwise,  // groups = in_channels = out_channels; panels of taps
-  kGrouped,    // groups of 2, 4, 8, 16 or 32 input and as many output channels; weights by diagonals (pack/pack.h)
+  kGrouped,    // groups of at most 32 input channels (pack/pack.h); not kDepthwise's
   kSpread,     // few output channels: the taps of a kernel row side by side in a panel; width stride 1, one group
   kStrassen,   // kPointwise by Strassen's algorithm (gemm/strassen.h); weights made from panels
   kWinograd4,  // stride 1, one depth, 4, 6 or 8 points on each axis that has taps; weights transformed
@@ -195,6 +192,18 @@ void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float*
                WinogradWeightsFn transform = nullptr);
 // Not for Winograd's, kSpread's and kStrassen's.
 void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
+
+GroupedShape grouped_shape(const ConvProblem& problem);
+// How kGrouped stands in its band of input rows, on any instruction set.
+struct GroupedLayout {
+  int64_t diagonals;  // sums of an output
+  int64_t unit;       // output channels of a band
+  int64_t blocks;     // vectors of an input pixel that an output reads for each tap and sum
+  int64_t versions;   // how often the band has a pixel, with its channels in different orders: one for each block, or 4
+  int64_t steps, band;  // in floats, of a worker's scratch: two pointers for each kernel row; an offset for each tap of
+                        // a row and block; the band
+};
+GroupedLayout grouped_layout(const ConvProblem& problem);
 
 struct ConvArgs {
   ConvProblem problem;

@@ -153,6 +153,29 @@ TEST_P(Conv, GroupedShapes) {
             }
 }
 
+// Inputs and outputs of a group.
+constexpr int64_t kUnequal[][2] = {{1, 2}, {1, 3}, {1, 17}, {2, 1},   {2, 3}, {3, 3},
+                                   {4, 8}, {5, 2}, {7, 1},  {12, 12}, {32, 5}};
+
+TEST_P(Conv, GroupsOfUnequalWidths) {
+  for (const auto& [inputs, outputs] : kUnequal)
+    for (int64_t groups : {2, 5, 19})
+      for (int64_t kernel : {1, 3})
+        for (int64_t stride : {1, 2})
+          for (int64_t pad : {-1, 2}) {
+            if (groups == 19 && inputs == 32) continue;
+            const int64_t dilation = stride == 1 && kernel == 3 ? 2 : 1;
+            ConvCase c = square_case(9, inputs * groups, outputs * groups, kernel, stride, dilation, pad);
+            c.p.groups = groups;
+            c.finish(groups == 2 ? 4 : 0, groups == 5 ? 3 : 0);
+            c.epilogue.bias = c.bias.data();
+            SCOPED_TRACE(testing::Message() << inputs << " to " << outputs << " x" << groups << " k=" << kernel
+                                            << " s=" << stride << " p=" << pad);
+            c.run(GetParam(), ConvAlgorithm::kGrouped, {.l1_bytes = 1 << (8 + 2 * kernel), .threads = 2}, 1);
+            ASSERT_NO_FATAL_FAILURE(c.check());
+          }
+}
+
 TEST_P(Conv, GroupedEpilogues) {
   for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
     for (int residual : {0, 1, 2}) {
@@ -167,19 +190,21 @@ TEST_P(Conv, GroupedEpilogues) {
 
 // Sets that fuse multiply-adds give the same bits.
 TEST(ConvGrouped, TheLanesChangeNoBit) {
-  for (int64_t width : {2, 4, 8, 16, 32}) {
+  const auto expect_same = [](int64_t inputs, int64_t outputs) {
     std::vector<float> first;
     for (const Isa isa : every_isa()) {
       if (isa == Isa::kSse2 || isa == Isa::kPortable) continue;
-      ConvCase c = square_case(9, width * 3, width * 3, 3, 1, 1, 1);
+      ConvCase c = square_case(9, inputs * 3, outputs * 3, 3, 1, 1, 1);
       c.p.groups = 3;
       c.finish();
       c.epilogue.bias = c.bias.data();
       c.run(isa, ConvAlgorithm::kGrouped);
       if (first.empty()) first = c.y;
-      EXPECT_EQ(c.y, first) << name_of(isa) << " " << width;
+      EXPECT_EQ(c.y, first) << name_of(isa) << " " << inputs << " to " << outputs;
     }
-  }
+  };
+  for (int64_t width : {2, 4, 8, 16, 32}) expect_same(width, width);
+  for (const auto& [inputs, outputs] : kUnequal) expect_same(inputs, outputs);
 }
 
 TEST_P(Conv, SpreadShapes) {

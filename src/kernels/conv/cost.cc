@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kGroupBytes = 8;  // a cycle, of groups' weights: each is too small for much to be fetched ahead
 constexpr double kSegmentCycles = 6;
+constexpr double kGroupTileCycles = 150;  // of a tile of a group's pixels, beside what is gathered and multiplied
 constexpr double kInputCycles = 3.5, kOutputCycles = 4;  // a vector of one point of a transform
 // Two axes of eight points do not stay in registers.
 constexpr double kSpilledCycles = 1.0;
@@ -19,6 +20,7 @@ constexpr double kTileCycles = 40;        // of a transform, beside its vectors
 constexpr double kPlaceCycles = 3;        // where one point of a tile's input lies
 constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
 
+constexpr double kDiagonalsCycles = 1.1, kOneSumCycles = 1.6;  // of groups: a multiply-add, to that of a product
 constexpr double kBandCycles = 3;    // a vector of a pixel, read or written, on its way into a band
 constexpr double kFinishCycles = 8;  // a vector of a group's sums: its exchanges and its store
 constexpr double kSumCycles = 2.5;   // a vector of a product, on its way into a sum
@@ -59,7 +61,9 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
                         (static_cast<double>(depth) * 4 / kCopyBytes + static_cast<double>(segments) * kSegmentCycles);
   const double product = product_cycles(isa, m, panels, depth), met = met_share(p);
   const double weights = static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
-  return of_groups(p, {met * product, weights, met * gather}, limits);
+  const auto tiles = static_cast<double>(ceil_div(m, static_cast<int64_t>(gemm_tile_rows(isa))));
+  const double begun = p.groups > 1 ? tiles * kGroupTileCycles * beside_units(limits) : 0;
+  return of_groups(p, {met * product, weights, met * gather + begun}, limits);
 }
 
 // Nothing is gathered; the rows under each line are copied.
@@ -85,15 +89,20 @@ double depthwise_cycles(const ConvProblem& p, Isa isa) {
 // Sums of whole vectors, then exchanges and a store for each output, and the input's copies, some rows of them twice.
 double grouped_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const CostLanes l = cost_lanes(isa);
-  const int64_t width = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const GroupedShape shape = grouped_shape(p);
   const double vectors = static_cast<double>(panel_count(p.out_channels) * kPanel) / l.lanes;
-  const double fmas = static_cast<double>(taps * width) / l.fmas;
+  const double fmas = static_cast<double>(shape.taps * shape.inputs) / l.fmas;
   const int64_t outputs = p.images * p.out[0] * p.out[1] * ceil_div(p.out[2], 2) * 2;
   const auto inputs = static_cast<double>(p.images * p.in[0] * p.in[1] * p.in[2]);
-  const auto versions = static_cast<double>(grouped_versions(width));
-  const double weights = static_cast<double>(grouped_size({p.out_channels, width, taps})) * 4;
+  const auto versions = static_cast<double>(grouped_layout(p).versions);
+  const double weights = static_cast<double>(grouped_size(shape)) * 4;
+  // Lanes of one version come from as many vectors as their groups fill.
+  const bool one_sum = grouped_diagonals(shape) == 1;
+  const double each = one_sum ? kOneSumCycles : kDiagonalsCycles;
+  const double read =
+      one_sum ? versions * (1 + static_cast<double>(shape.inputs) / static_cast<double>(shape.outputs)) : 1;
   const double finish = kFinishCycles * beside_units(limits), band = kBandCycles * beside_units(limits);
-  return vectors * (static_cast<double>(outputs) * (fmas * 1.1 + finish) + inputs * (1 + versions) * band) +
+  return vectors * (static_cast<double>(outputs) * (fmas * each + finish) + inputs * (read + versions) * band) +
          weights / stream_bytes(limits);
 }
 

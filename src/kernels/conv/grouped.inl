@@ -1,13 +1,17 @@
-// Convolution in narrow groups: as many output as input channels, a power of two from 2 to 32. Included by conv.isa.cc.
+// Convolution in groups of few input channels. Included by conv.isa.cc.
 //
-// Lanes are channels, and no lane is spent on a channel of another group. An output n needs the inputs n ^ j of its
-// group, for all j below the group's width. With j = d ^ 4b, d < 4:
+// Lanes are output channels, and no lane is spent on a channel of another group. When a band of input rows is copied
+// behind its padding, each pixel is kept once for every input of a group, which then stands where its outputs do.
+//
+// Groups of as many output as input channels, a power of two from 2 to 32, need no more than four of such versions. An
+// output n needs the inputs n ^ j of its group, for all j below the group's width. With j = d ^ 4b, d < 4:
 //
 //   y[n] = Σ_d S_d[n ^ d],   S_d[m] = Σ_taps Σ_b x[m ^ 4b] · w[input m ^ 4b, output m ^ d]
 //
-// so that the sums S_d run over whole vectors as they lie in memory: the exchange by 4b is made once when a band of
-// input rows is copied behind its padding, the one by d once when an output is finished. Groups of two have d < 2 and
-// b = 0. The order of the sums does not depend on the number of lanes.
+// so that the sums S_d run over whole vectors as they lie in memory: the exchange by 4b is made once when a pixel is
+// copied, the one by d once when an output is finished. Groups of two have d < 2 and b = 0.
+//
+// The order of the sums does not depend on the number of lanes.
 #pragma once
 #include "kernels/conv/depthwise.inl"
 
@@ -15,9 +19,12 @@ namespace mica::MICA_ISA {
 
 // Outputs of a tile: their sums, as many vectors of input and one of weights fit the registers.
 template <int kDiagonals>
-inline constexpr int kWideGroupedTile = kRegisters >= 32 ? (kDiagonals == 2 ? 7 : 6) : (kDiagonals == 2 ? 4 : 3);
+inline constexpr int kWideGroupedTile = kDiagonals == 1    ? 7
+                                        : kRegisters >= 32 ? (kDiagonals == 2 ? 7 : 6)
+                                                           : (kDiagonals == 2 ? 4 : 3);
 inline constexpr int kNarrowGroupedTile = kRegisters >= 32 ? 4 : 2;
-static_assert(kWideGroupedTile<2> <= kMostGroupedTile && kWideGroupedTile<4> <= kMostGroupedTile);
+static_assert(kWideGroupedTile<1> <= kMostGroupedTile && kWideGroupedTile<2> <= kMostGroupedTile &&
+              kWideGroupedTile<4> <= kMostGroupedTile);
 
 // One vector of channels of an output row.
 struct GroupedRow {
@@ -37,11 +44,12 @@ struct GroupedRow {
 
 template <int kDiagonals>
 MICA_INLINE F32 fold(const F32 (&sum)[kDiagonals]) {
-  const F32 pair = add(sum[0], exchange<1>(sum[1]));
-  if constexpr (kDiagonals == 2)
-    return pair;
+  if constexpr (kDiagonals == 1)
+    return sum[0];
+  else if constexpr (kDiagonals == 2)
+    return add(sum[0], exchange<1>(sum[1]));
   else
-    return add(pair, exchange<2>(add(sum[2], exchange<1>(sum[3]))));
+    return add(add(sum[0], exchange<1>(sum[1])), exchange<2>(add(sum[2], exchange<1>(sum[3]))));
 }
 
 // `count` outputs from output `o` on, at most kPixels.
@@ -77,37 +85,59 @@ void grouped_tile(const GroupedRow& g, int64_t o, int64_t count) {
   }
 }
 
-// As many wide tiles as needed, some of them narrow ones where that leaves less over; the last one makes outputs of its
-// neighbour once more, to the same bits.
+// A row's tiles: as many wide ones as needed, some of them narrow where that leaves less over.
+struct GroupedTiles {
+  int diagonals, wide;
+  int64_t count, wide_count;
+  void (*run_wide)(const GroupedRow& g, int64_t o, int64_t count);
+  void (*run_narrow)(const GroupedRow& g, int64_t o, int64_t count);
+};
 template <int kDiagonals>
-void grouped_row(GroupedRow& g, int64_t width) {
-  constexpr int kWide = kWideGroupedTile<kDiagonals>, kNarrow = kNarrowGroupedTile;
-  const int64_t tiles = (width + kWide - 1) / kWide, spare = tiles * kWide - width;
-  const int64_t narrow = kWide == kNarrow ? 0 : spare / (kWide - kNarrow + (kWide == kNarrow));
+MICA_INLINE GroupedTiles grouped_tiles(int64_t width) {
+  constexpr int kWide = kWideGroupedTile<kDiagonals>, kLess = kWide - kNarrowGroupedTile;
+  static_assert(kLess > 0);
+  const int64_t count = (width + kWide - 1) / kWide;
+  return {kDiagonals,
+          kWide,
+          count,
+          count - (count * kWide - width) / kLess,
+          grouped_tile<kDiagonals, kWide>,
+          grouped_tile<kDiagonals, kNarrowGroupedTile>};
+}
+
+// The last tile makes outputs of its neighbour once more, to the same bits.
+void grouped_row(GroupedRow& g, const GroupedTiles& tiles, int64_t width) {
   int64_t o = 0;
-  for (int64_t t = 0; t < tiles && o < width; ++t) {
-    const int64_t size = t + narrow < tiles ? kWide : kNarrow;
+  for (int64_t t = 0; t < tiles.count && o < width; ++t) {
+    const int64_t size = t < tiles.wide_count ? tiles.wide : kNarrowGroupedTile;
     const int64_t begin = o + size <= width ? o : size <= width ? width - size : 0;
     const int64_t count = width - begin < size ? width - begin : size;
-    if (size == kWide)
-      grouped_tile<kDiagonals, kWide>(g, begin, count);
-    else
-      grouped_tile<kDiagonals, kNarrow>(g, begin, count);
+    (t < tiles.wide_count ? tiles.run_wide : tiles.run_narrow)(g, begin, count);
     o = begin + count;
     const float* fetched = g.fetch + g.fetch_floats < g.fetch_end ? g.fetch + g.fetch_floats : g.fetch_end;
     for (; g.fetch < fetched; g.fetch += kPanel) prefetch_far(g.fetch);
   }
 }
 
-// Rows of one output plane and the input rows under them, for a unit of channels: a panel, or a wider group.
+// Where the outputs of one vector find the first inputs of their groups: channel `first` and so many behind it, all
+// below `reach`.
+struct GroupedLanes {
+  int64_t first, reach;
+  int32_t index[kLanes];
+};
+inline constexpr int64_t kMostReach = 4 * kLanes;  // beyond it lanes are gathered one by one
+
+// Rows of one output plane and the input rows under them, for a unit of output channels.
 struct GroupedBand {
   int64_t row_begin, row_end;  // through the batch
   int64_t channel, unit;
   Pixel corner;         // the input pixel under tap 0 of the first output
   int64_t rows, pixel;  // input rows from corner.y on; floats of a pixel
+  int64_t versions;
   float* data;
-  DepthwiseTap* taps;  // for kernel[0] · kernel[1] rows
-  int64_t* steps;      // for kernel[2] · blocks
+  DepthwiseTap* taps;                   // for kernel[0] · kernel[1] rows
+  int64_t* steps;                       // for kernel[2] · blocks
+  GroupedLanes lanes[kPanel / kLanes];  // of one sum for each output
 };
 
 // One vector of each of a row's pixels, as it stands and with 4, 8 and 12 exchanged, a unit of channels apart.
@@ -129,8 +159,9 @@ MICA_INLINE void copy_pixels(const float* in, int64_t in_pixel, float* out, cons
 
 template <int kVersions>
 void copy_row(const float* in, int64_t in_pixel, int64_t channels, float* out, const GroupedBand& band, int64_t count) {
+  in += band.channel;
   for (int64_t c = 0; c < band.unit; c += kLanes) {
-    const int64_t left = channels - c;
+    const int64_t left = channels - band.channel - c;
     if (left >= kLanes)
       copy_pixels<kVersions, true>(in + c, in_pixel, out + c, band, count, kLanes);
     else
@@ -138,10 +169,64 @@ void copy_row(const float* in, int64_t in_pixel, int64_t channels, float* out, c
   }
 }
 
-MICA_INLINE void copy_band(const ConvArgs& args, const GroupedBand& band, int versions) {
+// One vector of each of a row's pixels, out of `sources` vectors from `in` on, of which `floats` may be read.
+template <bool kFull>
+MICA_INLINE void spread_pixels(const float* in, int64_t in_pixel, float* out, const GroupedBand& band,
+                               const GroupedLanes& l, int64_t count, int64_t floats) {
+  const I32 index = load(l.index), place = bit_and(index, set1(kLanes - 1));
+  const auto read = [&](const float* p, int64_t at) __attribute__((always_inline)) {
+    const int64_t left = floats - at;
+    return kFull ? load(p + at) : load_partial(p + at, left < kLanes ? static_cast<int>(left) : kLanes);
+  };
+  for (int64_t i = 0; i < count; ++i, in += in_pixel, out += band.pixel) {
+    F32 x = permute(read(in, 0), place);
+    for (int64_t at = kLanes; at < l.reach; at += kLanes)
+      x = select(gt(index, set1(static_cast<int32_t>(at - 1))), permute(read(in, at), place), x);
+    store(out, x);
+  }
+}
+
+void spread_row(const float* in, int64_t in_pixel, int64_t channels, float* out, const GroupedBand& band,
+                int64_t count) {
+  for (int64_t c = 0; c < band.unit; c += kLanes) {
+    const GroupedLanes& l = band.lanes[c / kLanes];
+    for (int64_t v = 0; v < band.versions; ++v) {
+      const float* from = in + l.first + v;
+      float* to = out + c + v * band.unit;
+      const int64_t floats = channels - l.first - v;
+      if (l.reach > kMostReach)
+        for (int64_t i = 0; i < count; ++i) store(to + i * band.pixel, gather(from + i * in_pixel, load(l.index)));
+      else if ((l.reach + kLanes - 1) / kLanes * kLanes <= floats)
+        spread_pixels<true>(from, in_pixel, to, band, l, count, floats);
+      else
+        spread_pixels<false>(from, in_pixel, to, band, l, count, floats);
+    }
+  }
+}
+
+// Lanes beyond the last output read as the last one does.
+void aim_lanes(const ConvProblem& p, GroupedBand& band) {
+  const int64_t inputs = p.in_channels / p.groups, outputs = p.out_channels / p.groups, last = p.out_channels - 1;
+  for (int64_t c = 0; c < kPanel; c += kLanes) {
+    const int64_t begin = band.channel + c, group = (begin < last ? begin : last) / outputs;
+    GroupedLanes& l = band.lanes[c / kLanes];
+    l.first = group * inputs;
+    l.reach = 1;
+    int64_t end = (group + 1) * outputs;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (begin + lane == end && end <= last) l.reach += inputs, end += outputs;
+      l.index[lane] = static_cast<int32_t>(l.reach - 1);
+    }
+  }
+}
+
+MICA_INLINE void copy_band(const ConvArgs& args, const GroupedBand& band, bool spreads) {
   const ConvProblem& p = args.problem;
   constexpr int kTwo = kLanes > 4 ? 2 : 1, kFour = kLanes > 8 ? 4 : kTwo;
-  const auto copy = versions == 1 ? copy_row<1> : versions == 2 ? copy_row<kTwo> : copy_row<kFour>;
+  const auto copy = spreads              ? spread_row
+                    : band.versions == 1 ? copy_row<1>
+                    : band.versions == 2 ? copy_row<kTwo>
+                                         : copy_row<kFour>;
   const auto within = [](int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; };
   const int64_t columns = args.choice.band_columns, begin = within(p.pad[2], 0, columns);
   const int64_t end = within(p.pad[2] + p.in[2], begin, columns);
@@ -149,11 +234,11 @@ MICA_INLINE void copy_band(const ConvArgs& args, const GroupedBand& band, int ve
     for (int64_t y = 0; y < band.rows; ++y) {
       const Pixel from{band.corner.image, band.corner.z + z * p.dilation[0], band.corner.y + y, 0};
       if (!inside(from.z, p.in[0]) || !inside(from.y, p.in[1])) continue;
-      const float* in = args.x + at(p.in_view, from) + band.channel;
+      const float* in = args.x + at(p.in_view, from);
       float* out = band.data + (z * band.rows + y) * columns * band.pixel;
       zero_floats(out, begin * band.pixel);
-      copy(in + (begin - p.pad[2]) * p.in_view.pixel, p.in_view.pixel, p.in_channels - band.channel,
-           out + begin * band.pixel, band, end - begin);
+      copy(in + (begin - p.pad[2]) * p.in_view.pixel, p.in_view.pixel, p.in_channels, out + begin * band.pixel, band,
+           end - begin);
       zero_floats(out + end * band.pixel, (columns - end) * band.pixel);
     }
 }
@@ -173,13 +258,11 @@ MICA_INLINE int64_t aim_band(const ConvArgs& args, const GroupedBand& band, int6
   return count;
 }
 
-template <int kDiagonals>
-void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& first) {
+void run_grouped_unit(const ConvArgs& args, const GroupedTiles& tiles, const GroupedBand& band, const Pixel& first) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   const int64_t width = p.in_channels / p.groups, depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * width;
-  constexpr int64_t kVersions = kLanes / 4;
-  const int64_t blocks = width / kDiagonals;
+  const int64_t blocks = width / tiles.diagonals, versions = band.versions;  // more blocks are vectors of their own
   GroupedRow g{.taps = band.taps,
                .steps = p.kernel[2] * blocks,
                .pixel_step = p.stride[2] * band.pixel,
@@ -199,7 +282,7 @@ void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& fi
     const float* w = args.w + channel / kPanel * depth * kPanel + channel % kPanel;
     for (int64_t s = 0; s < g.steps; ++s) {
       const int64_t tap = s / blocks, b = s % blocks;
-      band.steps[s] = tap * p.dilation[2] * band.pixel + b % kVersions * band.unit + (c ^ b / kVersions * kLanes);
+      band.steps[s] = tap * p.dilation[2] * band.pixel + b % versions * band.unit + (c ^ b / versions * kLanes);
     }
     g.lanes = left < kLanes ? static_cast<int>(left) : kLanes;
     g.bias = e.bias ? e.bias + channel : nullptr;
@@ -207,7 +290,7 @@ void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& fi
     for (int64_t row = band.row_begin; row < band.row_end; ++row, ++o.y) {
       g.tap_count = aim_band(args, band, row, w, band.taps);
       g.out = args.y + at(p.out_view, o) + channel;
-      grouped_row<kDiagonals>(g, p.out[2]);
+      grouped_row(g, tiles, p.out[2]);
     }
   }
 }
@@ -216,25 +299,30 @@ void grouped_unit(const ConvArgs& args, const GroupedBand& band, const Pixel& fi
 void grouped_band(const ConvArgs& args, DepthwiseRange range, float* scratch) {
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
-  const int64_t width = p.in_channels / p.groups;
+  const GroupedLayout layout = grouped_layout(p);
+  const bool spreads = layout.diagonals == 1;
+  const GroupedTiles tiles = spreads                 ? grouped_tiles<1>(p.out[2])
+                             : layout.diagonals == 2 ? grouped_tiles<2>(p.out[2])
+                                                     : grouped_tiles<4>(p.out[2]);
   const bool later = !LaneFinish::suffices(e);
   const int64_t plane = range.row_begin / p.out[1];
   const Pixel first{plane / p.out[0], plane % p.out[0], range.row_begin % p.out[1], 0};
   GroupedBand band{.row_begin = range.row_begin,
                    .row_end = range.row_end,
-                   .unit = width > kPanel ? width : kPanel,
+                   .unit = layout.unit,
                    .corner = corner_of(p, first),
                    .rows = (range.row_end - range.row_begin - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] + 1,
-                   .data = scratch + (p.kernel[0] * p.kernel[1] * 4 + p.kernel[2] * width + 15) / 16 * 16,
+                   .pixel = layout.unit * layout.versions,
+                   .versions = !spreads && layout.versions > kLanes / 4 ? kLanes / 4 : layout.versions,
+                   .data = scratch + layout.band,
                    .taps = reinterpret_cast<DepthwiseTap*>(scratch),
-                   .steps = reinterpret_cast<int64_t*>(scratch + p.kernel[0] * p.kernel[1] * 4)};
-  const int64_t versions = grouped_versions(width) < kLanes / 4 ? grouped_versions(width) : kLanes / 4;
-  band.pixel = band.unit * grouped_versions(width);
+                   .steps = reinterpret_cast<int64_t*>(scratch + layout.steps)};
   const int64_t channel_end = range.channel_end;
   for (int64_t channel = range.channel_begin; channel < channel_end; channel += band.unit) {
     band.channel = channel;
-    copy_band(args, band, static_cast<int>(versions));
-    (width == 2 ? grouped_unit<2> : grouped_unit<4>)(args, band, first);
+    if (spreads) aim_lanes(p, band);
+    copy_band(args, band, spreads);
+    run_grouped_unit(args, tiles, band, first);
     range.channel_begin = channel;
     range.channel_end = channel + band.unit < channel_end ? channel + band.unit : channel_end;
     Pixel o = first;

@@ -72,12 +72,12 @@ bool fits(const PackKey& key, const Matrices& m) {
   return m.good && (kind == PackKind::kPanels16 || (kind == PackKind::kDepthwise16 && m.first.k[3] == 1));
 }
 
-// Of [O, I, taps...] in O / I groups: false when the key is none of a grouped form or does not fit.
+// Of [O, I, taps...] in groups: false when the key is none of a grouped form or does not fit.
 bool grouped_of(const PackKey& key, std::span<const int64_t> dims, GroupedShape& s) {
   const Matrices m = matrices_of(key, dims);
   if (static_cast<PackKind>(key.kind) != PackKind::kGrouped16 || !m.good || key.parameters[0] == 0) return false;
-  s = {dims[0], dims[1], m.first.k[0] * m.first.k[1] * m.first.k[2]};
-  return has_grouped_form(s.width) && m.first.n == s.width;
+  s = {dims[0], dims[1], m.first.n, m.first.k[0] * m.first.k[1] * m.first.k[2]};
+  return has_grouped_form(s);
 }
 
 int64_t matrix_floats(const PanelSource& s) { return panel_count(s.n) * kPanel * k_of(s); }

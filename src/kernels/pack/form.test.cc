@@ -37,6 +37,11 @@ TEST(PackForm, EveryFormComesBack) {
   for (const int64_t width : {2, 4, 8, 16, 32})
     expect_round_trip({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 3},
                       {3 * width, width, 3, 2});
+  for (const int64_t outputs : {1, 2, 5, 16, 40})
+    for (const int64_t inputs : {1, 2, 3, 32})
+      if (inputs * outputs > 1)
+        expect_round_trip({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 7},
+                          {7 * outputs, inputs, 2, 3});
 }
 
 // One row of taps: the same bytes as the kernels' own packing.
@@ -61,11 +66,12 @@ TEST(PackForm, KeysThatDoNotFitHaveNoSize) {
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16, .layout = PackLayout::kConv, .groups = 0}), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kDepthwise16, .layout = PackLayout::kConv, .groups = 8}), conv),
             -1);
-  for (const int64_t width : {1, 3, 64})
+  for (const int64_t width : {1, 33, 64})
     EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 2}),
                             std::vector<int64_t>{2 * width, width, 3, 3}),
               -1);
-  EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 4}), conv), -1);
+  EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 3}), conv), -1);
+  EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kGrouped16, .layout = PackLayout::kConv, .groups = 1}), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kGrouped16}), conv), -1);
   EXPECT_EQ(packed_floats(key_of({.kind = PackKind::kPanels16}), line), -1);
   PackKey spare = key_of({.kind = PackKind::kPanels16});

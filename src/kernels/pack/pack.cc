@@ -44,19 +44,31 @@ void unpack_panels(const float* packed, const PanelSource& t) {
   }
 }
 
+int64_t grouped_diagonals(const GroupedShape& s) {
+  const bool square = s.inputs == s.outputs && (s.inputs & (s.inputs - 1)) == 0;
+  return !square ? 1 : s.inputs < 4 ? s.inputs : 4;
+}
+
+bool has_grouped_form(const GroupedShape& s) {
+  return s.inputs >= 1 && s.inputs <= kMostGroupWidth && (s.channels > s.outputs || grouped_diagonals(s) > 1) &&
+         s.inputs * s.outputs > 1;
+}
+
 namespace {
 
 // Calls visit(packed, plain) for each place of the packed form; plain is -1 beyond the last channel.
 template <class Visit>
 void for_each_grouped(const GroupedShape& s, Visit visit) {
-  const int64_t diagonals = s.width < 4 ? s.width : 4;
+  const int64_t diagonals = grouped_diagonals(s);
   int64_t at = 0;
   for (int64_t first = 0; first < s.channels; first += kPanel)
     for (int64_t tap = 0; tap < s.taps; ++tap)
-      for (int64_t b = 0; b < s.width; b += diagonals)
+      for (int64_t b = 0; b < s.inputs; b += diagonals)
         for (int64_t d = 0; d < diagonals; ++d)
-          for (int64_t m = first; m < first + kPanel; ++m, ++at)
-            visit(at, m < s.channels ? ((m ^ d) * s.width + ((m ^ b) & (s.width - 1))) * s.taps + tap : -1);
+          for (int64_t m = first; m < first + kPanel; ++m, ++at) {
+            const int64_t input = diagonals == 1 ? b : (m ^ b) & (s.inputs - 1);
+            visit(at, m < s.channels ? ((m ^ d) * s.inputs + input) * s.taps + tap : -1);
+          }
 }
 
 }  // namespace

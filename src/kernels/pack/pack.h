@@ -5,9 +5,10 @@
 // rows of 16 floats. A tile of the product reads one or more panels downwards, 64 bytes of each per step. Depthwise
 // (kDepthwise16): the taps x channels of all groups as one such matrix, so that channels side by side read on. Winograd
 // (kWinograd): K x N matrices in panels, one for each point, the weights transformed; see kernels/conv/winograd.h.
-// Grouped (kGrouped16), of convolutions whose groups have G input and G output channels, G a power of two: 16 channels
-// side by side; for each tap, each b < G / 4 and each d < 4 (G = 2: d < 2) the weights of input m ^ 4b for output m ^ d
-// at channel m.
+// Grouped (kGrouped16), of convolutions whose groups have few input channels: 16 output channels side by side; for each
+// tap and each input of a group the weights for output m at channel m. Where groups have G input and G output channels,
+// G a power of two from 2 to 32, by diagonals instead: for each tap, each b < G / 4 and each d < 4 (G = 2: d < 2) the
+// weights of input m ^ 4b for output m ^ d.
 // Spread (kSpread16): panels whose columns are the taps of a kernel row, for each its output channels. Strassen
 // (kStrassen16): seven matrices of sums of quarters of B in panels; see kernels/gemm/strassen.h.
 //
@@ -51,14 +52,15 @@ void pack_panels(const PanelSource& source, float* packed);
 void unpack_panels(const float* packed, const PanelSource& target);
 
 inline constexpr int kMostGroupWidth = 32;
-inline bool has_grouped_form(int64_t width) {
-  return width >= 2 && width <= kMostGroupWidth && (width & (width - 1)) == 0;
-}
-// Plain weights w[channels][width][taps].
+// Plain weights w[channels][inputs][taps] of groups of so many input and output channels.
 struct GroupedShape {
-  int64_t channels, width, taps;
+  int64_t channels, inputs, outputs, taps;
 };
-inline int64_t grouped_size(const GroupedShape& s) { return panel_count(s.channels) * s.taps * s.width * kPanel; }
+// How many sums the kernel keeps of an output: those of input m and output m ^ d, or one.
+int64_t grouped_diagonals(const GroupedShape& shape);
+// One group of all channels is only where it has diagonals; groups of one and one are the depthwise form's.
+bool has_grouped_form(const GroupedShape& shape);
+inline int64_t grouped_size(const GroupedShape& s) { return panel_count(s.channels) * s.taps * s.inputs * kPanel; }
 void pack_grouped(const GroupedShape& shape, const float* plain, float* packed);
 void unpack_grouped(const GroupedShape& shape, const float* packed, float* plain);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMostOfOne = 8, kLeastChannels = 16;
 
-// Kernels take one filter a channel, or groups whose products fill a tile: one channel in and a few out are neither.
+// The depthwise kernel keeps more of its rows in registers than the grouped one, which pays for a copy of the input.
 Value* repeat_channels(const Match& m, Builder& build) {
   const Node& node = *m.root;
   Value *x = m["x"], *w = node.inputs[1];
