@@ -26,20 +26,38 @@ void blend_rows(const ResampleProblem& p, const float* plane, int64_t r, float* 
   store_partial(to + i, sum, rest);
 }
 
-// One channel: vectors over output pixels, whose taps are gathered.
+// row[index], out of few vectors where neighbours have neighbours. A vector may be read behind the row.
+MICA_INLINE F32 take(const float* row, const int32_t* index) {
+  constexpr int kMostReach = 4 * kLanes;
+  const I32 place = load(index), near = sub(place, set1(index[0])), lane = bit_and(near, set1(kLanes - 1));
+  if (!all(eq(bit_and(near, set1(kMostReach - 1)), near))) return gather(row, place);
+  row += index[0];
+  F32 x = permute(load(row), lane);
+  for (int at = kLanes; at < kMostReach; at += kLanes) {
+    const Mask beyond = gt(near, set1(at - 1));
+    if (!any(beyond)) break;
+    x = select(beyond, permute(load(row + at), lane), x);
+  }
+  return x;
+}
+
+// kLanes output pixels from i on.
+MICA_INLINE void blend_column(const ResampleAxis& c, const float* row, int64_t i, float* to, int64_t pixel_out) {
+  F32 sum = mul(load(c.weight + i), take(row, c.index + i));
+  for (int64_t k = 1; k < c.taps; ++k)
+    sum = fma(load(c.weight + k * c.out + i), take(row, c.index + k * c.out + i), sum);
+  if (pixel_out == 1)
+    store(to + i, sum);
+  else
+    store_strided(to + i * pixel_out, static_cast<ptrdiff_t>(pixel_out), sum);
+}
+
+// One channel: vectors over output pixels, the last of which makes some of its neighbour's once more.
 void blend_columns(const ResampleAxis& c, const float* row, float* to, int64_t pixel_out) {
   int64_t i = 0;
-  for (; i + kLanes <= c.out; i += kLanes) {
-    F32 sum = mul(load(c.weight + i), gather(row, load(c.index + i)));
-    for (int64_t k = 1; k < c.taps; ++k)
-      sum = fma(load(c.weight + k * c.out + i), gather(row, load(c.index + k * c.out + i)), sum);
-    if (pixel_out == 1)
-      store(to + i, sum);
-    else
-      store_strided(to + i * pixel_out, static_cast<ptrdiff_t>(pixel_out), sum);
-  }
-  // The tail goes through the same operations, one lane at a time, so that a pixel's value does not depend on its
-  // place.
+  for (; i + kLanes <= c.out; i += kLanes) blend_column(c, row, i, to, pixel_out);
+  if (i < c.out && c.out >= kLanes) return blend_column(c, row, c.out - kLanes, to, pixel_out);
+  // Fewer go through the same operations, one lane at a time, so that a pixel's value does not depend on its place.
   for (; i < c.out; ++i) {
     F32 sum = mul(set1(c.weight[i]), set1(row[c.index[i]]));
     for (int64_t k = 1; k < c.taps; ++k)

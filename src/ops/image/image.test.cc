@@ -34,6 +34,26 @@ TEST(Resize, ModesAndCoordinates) {
          .inputs = {special({1, 3, 4, 4}), absent(), floats({1, 1, 1, 1.5})},
          .terms = kTerms});
 }
+// A vector of results has neighbours that lie in one vector, in a few, further apart, or turned around.
+TEST(Resize, LinesOfPlanes) {
+  for (const char* mode : {"linear", "cubic"})
+    for (int64_t width : {11, 19, 70, 100, 128, 211, 433}) {
+      check({.op = "resize",
+             .attributes = {{"mode", mode}},
+             .inputs = {uniform({1, 2, 3, 211}), absent(), absent(), ints({1, 2, 4, width})},
+             .terms = kTerms,
+             .expect_kernel = "resize_"});
+      check(
+          {.op = "resize",
+           .attributes = {{"mode", mode}, {"coordinates", "tf_crop_and_resize"}},
+           .inputs = {uniform({1, 1, 3, 211}), floats({0, 0, 0, 0.9, 1, 1, 1, 0.1}), absent(), ints({1, 1, 4, width})},
+           .terms = kTerms});
+    }
+  check({.op = "resize",
+         .attributes = {{"mode", "linear"}},
+         .inputs = {special({1, 1, 2, 61}), absent(), floats({1, 1, 1, 1.7})},
+         .terms = kTerms});
+}
 TEST(Resize, Volumes) {
   for (const char* mode : {"nearest", "linear", "cubic"})
     for (std::vector<int64_t> size : std::vector<std::vector<int64_t>>{
