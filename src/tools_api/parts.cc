@@ -34,8 +34,9 @@ void add_convolution(const PlanFunction& function, const Stage& stage, Parts& pa
   if (stage.op->name == "pixel_conv") parts.insert("planes 0");  // whose pixels' channels are adjacent
   if (conv.groups != channels || w[1].value() != 1 || (dilation != 1 && stride != 1)) return;
   constexpr int64_t kMostLanes = 16;
-  parts.insert("depthwise " + std::to_string(width) + "x" + std::to_string(stride) +
-               (channels % kMostLanes ? " rest" : ""));
+  const bool rest = channels % kMostLanes != 0, has_code = width == 3 || width == 5 || width == 7;
+  parts.insert("depthwise " + std::to_string(width) + "x" + std::to_string(stride) + (rest ? " rest" : ""));
+  if (stride == 1 && (!has_code || (rest && width != 3))) parts.insert("depthwise windows");
 }
 
 void add_stage(const PlanFunction& function, const Stage& stage, Parts& parts) {

@@ -107,10 +107,10 @@ TEST_P(Conv, GroupsAndAsymmetricPadding) {
 TEST_P(Conv, DepthwiseShapes) {
   for (int64_t size : {3, 8, 21})
     for (int64_t channels : {1, 16, 37})
-      for (int64_t kernel : {1, 3, 5})
+      for (int64_t kernel : {1, 2, 3, 5, 8, 15})
         for (int64_t stride : {1, 2, 3})
           for (int64_t dilation : {1, 2})
-            for (int64_t pad : {0, 1, 2}) {
+            for (int64_t pad : {0, 1, 2, 14}) {
               if ((kernel - 1) * dilation + 1 > size + 2 * pad) continue;
               ConvCase c = square_case(size, channels, channels, kernel, stride, dilation, pad);
               c.p.groups = channels;

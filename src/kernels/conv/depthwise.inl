@@ -171,6 +171,10 @@ MICA_INLINE void depthwise_3x3_rows(const ConvProblem& p, const DepthwiseRow& d)
   }
 }
 
+// Outputs that pass along a kernel row together, on any instruction set.
+inline constexpr int kWindowPixels = 7;
+inline constexpr bool kWithWindows = has_part("depthwise", "windows");
+
 // Any kernel: kPixels outputs share each weight. All kernel columns [first, last) must lie inside for all pixels.
 template <int kPixels, bool kFull>
 MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t first, int64_t last) {
@@ -193,8 +197,51 @@ MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, i
       store_lanes<kFull>(d.out + (o + i) * d.out_pixel, finish(sum[i]), d.lanes);
 }
 
+// Any kernel with stride 1: outputs [o, o + count) of a row. A window of as many input columns as there are outputs
+// passes along each kernel row in registers; each tap reads one column and one weight.
+template <bool kFull>
+MICA_INLINE void depthwise_window(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t count) {
+  constexpr int kPixels = kWindowPixels;
+  F32 sum[kPixels], value[kPixels];
+  const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
+  MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
+  const int64_t pixel = p.in_view.pixel, width = p.in[2], taps = p.kernel[2];
+  for (int64_t r = 0; r < d.tap_count; ++r) {
+    if (!d.taps[r].in) continue;
+    int64_t x = o - p.pad[2];
+    const float* in = d.taps[r].in + d.channel + x * pixel;
+    const float* w = d.taps[r].w + d.weights_at();
+    const auto next = [&]() __attribute__((always_inline)) {
+      const F32 v = inside(x, width) ? load_lanes<kFull>(in, d.lanes) : zero();
+      ++x;
+      in += pixel;
+      return v;
+    };
+    MICA_UNROLL for (int i = 0; i < kPixels - 1; ++i) value[i] = next();
+    for (int64_t t = 0; t < taps; t += kPixels)
+      MICA_UNROLL for (int j = 0; j < kPixels; ++j) {
+        if (t + j >= taps) break;
+        value[(j + kPixels - 1) % kPixels] = next();
+        const F32 weight = load(w);
+        w += kPanel;
+        MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = fma(value[(i + j) % kPixels], weight, sum[i]);
+      }
+  }
+  const LaneFinish finish = d.finish;  // a copy: what is stored might alias it
+  MICA_UNROLL for (int i = 0; i < kPixels; ++i)
+      if (i < count) store_lanes<kFull>(d.out + (o + i) * d.out_pixel, finish(sum[i]), d.lanes);
+}
+
+// The last outputs are made with some of those before, to the same bits.
+template <bool kFull>
+void depthwise_windows(const ConvProblem& p, const DepthwiseRow& d) {
+  const int64_t width = p.out[2], last = width < kWindowPixels ? 0 : width - kWindowPixels;
+  for (int64_t o = 0; o < width; o += kWindowPixels) depthwise_window<kFull>(p, d, o < last ? o : last, width - last);
+}
+
 template <bool kFull>
 void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
+  if (kWithWindows && p.stride[2] == 1 && p.dilation[2] == 1) return depthwise_windows<kFull>(p, d);
   constexpr int kPixels = kRegisters >= 32 ? 8 : 4;
   const int64_t width = p.out[2], stride = p.stride[2], dilation = p.dilation[2], pad = p.pad[2];
   const auto first_of = [&](int64_t o) {  // the first tap with o·stride - pad + t·dilation >= 0
@@ -265,11 +312,12 @@ void depthwise_two_rows(const ConvProblem& p, const DepthwiseRow& d) {
 
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 
-// Widths and strides with code of their own, where no list of a trimmed build leaves it out. Where vectors are narrow,
-// few channels are behind the last whole one: no such code for them, but that of 3x3, whose sums have an order of their
-// own, on the sets whose bits are the same (NEON among the narrow ones).
+// Widths and strides with code of their own, where no list of a trimmed build leaves it out. The channels behind the last
+// whole vector have windows with stride 1; where vectors are narrow they are few and have no such code. But that of 3x3
+// has sums in an order of their own, on the sets whose bits are the same (NEON among the narrow ones).
 template <int kWidth, int kStride, bool kFull>
 constexpr bool has_depthwise() {
+  if (kWithWindows && kWidth > 3 && kStride == 1 && !kFull) return false;
   const char shape[] = {'0' + kWidth, 'x', '0' + kStride};
   const char rest[] = {'0' + kWidth, 'x', '0' + kStride, ' ', 'r', 'e', 's', 't'};
   constexpr bool kNarrow = kLanes <= 4 && !(kWidth == 3 && kRegisters >= 32);

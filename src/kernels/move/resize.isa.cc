@@ -41,28 +41,25 @@ MICA_INLINE F32 take(const float* row, const int32_t* index) {
   return x;
 }
 
-// kLanes output pixels from i on.
-MICA_INLINE void blend_column(const ResampleAxis& c, const float* row, int64_t i, float* to, int64_t pixel_out) {
-  F32 sum = mul(load(c.weight + i), take(row, c.index + i));
-  for (int64_t k = 1; k < c.taps; ++k)
-    sum = fma(load(c.weight + k * c.out + i), take(row, c.index + k * c.out + i), sum);
-  if (pixel_out == 1)
-    store(to + i, sum);
-  else
-    store_strided(to + i * pixel_out, static_cast<ptrdiff_t>(pixel_out), sum);
-}
-
-// One channel: vectors over output pixels, the last of which makes some of its neighbour's once more.
+// One channel: vectors over output pixels, the last of which makes some of its neighbour's once more. A line shorter than
+// a vector goes through the same operations one lane at a time, so that a pixel's value does not depend on its place.
 void blend_columns(const ResampleAxis& c, const float* row, float* to, int64_t pixel_out) {
-  int64_t i = 0;
-  for (; i + kLanes <= c.out; i += kLanes) blend_column(c, row, i, to, pixel_out);
-  if (i < c.out && c.out >= kLanes) return blend_column(c, row, c.out - kLanes, to, pixel_out);
-  // Fewer go through the same operations, one lane at a time, so that a pixel's value does not depend on its place.
-  for (; i < c.out; ++i) {
-    F32 sum = mul(set1(c.weight[i]), set1(row[c.index[i]]));
-    for (int64_t k = 1; k < c.taps; ++k)
-      sum = fma(set1(c.weight[k * c.out + i]), set1(row[c.index[k * c.out + i]]), sum);
-    store_partial(to + i * pixel_out, sum, 1);
+  const int64_t step = c.out < kLanes ? 1 : kLanes;
+  for (int64_t next = 0; next < c.out; next += step) {
+    const int64_t i = next + step <= c.out ? next : c.out - step;
+    F32 sum = set1(-0.0f);  // which adds nothing, not even a sign
+    for (int64_t k = 0; k < c.taps; ++k) {
+      const float* weight = c.weight + k * c.out + i;
+      const int32_t* index = c.index + k * c.out + i;
+      sum = step == 1 ? fma(set1(*weight), set1(row[*index]), sum) : fma(load(weight), take(row, index), sum);
+    }
+    float* out = to + i * pixel_out;
+    if (step == 1)
+      store_partial(out, sum, 1);
+    else if (pixel_out == 1)
+      store(out, sum);
+    else
+      store_strided(out, static_cast<ptrdiff_t>(pixel_out), sum);
   }
 }
 
