@@ -12,6 +12,7 @@ namespace mica::MICA_ISA {
 inline constexpr int kLanes = 8;
 inline constexpr int kRegisters = 16;
 inline constexpr bool kHasFma = true;
+inline constexpr bool kHasPermute = true;
 using F32 = __m256;
 using I32 = __m256i;
 struct Mask {

@@ -12,6 +12,7 @@ namespace mica::MICA_ISA {
 inline constexpr int kLanes = 16;
 inline constexpr int kRegisters = 32;
 inline constexpr bool kHasFma = true;
+inline constexpr bool kHasPermute = true;
 using F32 = __m512;
 using I32 = __m512i;
 struct Mask {

@@ -11,6 +11,7 @@ namespace mica::MICA_ISA {
 inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 32;
 inline constexpr bool kHasFma = true;
+inline constexpr bool kHasPermute = true;
 using F32 = float32x4_t;
 using I32 = int32x4_t;
 struct Mask {

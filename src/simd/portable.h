@@ -11,6 +11,7 @@ namespace mica::MICA_ISA {
 inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
 inline constexpr bool kHasFma = false;
+inline constexpr bool kHasPermute = false;
 typedef float F32 __attribute__((vector_size(16)));
 typedef int32_t I32 __attribute__((vector_size(16)));
 typedef uint32_t U32 __attribute__((vector_size(16)));

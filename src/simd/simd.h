@@ -46,7 +46,7 @@
 //   kLeastPower                                of e that is zero: scale_by_rounded makes it of n = kLeastPower / ln 2
 //   gather(p, index) load_strided(p, stride)   p[index], p[lane * stride], in elements;
 //   store_strided(p, stride, v)
-//   permute(F32, index)                        lane index[i], in [0, kLanes)
+//   permute(F32, index)                        lane index[i], in [0, kLanes); through memory where !kHasPermute
 //   transpose(F32 (&rows)[kLanes])             in place, kLanes x kLanes
 //   exchange<n>(F32)                          lane i ^ n, for n = 1, 2, ... kLanes / 2
 //   load_f16 store_f16 load_bf16 store_bf16    uint16_t patterns to and from F32, nearest-even; denormals are kept by

@@ -12,6 +12,7 @@ namespace mica::MICA_ISA {
 inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
 inline constexpr bool kHasFma = false;
+inline constexpr bool kHasPermute = false;
 using F32 = __m128;
 using I32 = __m128i;
 struct Mask {

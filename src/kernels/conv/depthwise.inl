@@ -198,19 +198,22 @@ MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, i
 }
 
 // Any kernel with stride 1: outputs [o, o + count) of a row. A window of as many input columns as there are outputs
-// passes along each kernel row in registers; each tap reads one column and one weight.
+// passes along each kernel row in registers; each tap reads one column and one weight. Taps under which all of these
+// columns lie outside are left out.
 template <bool kFull>
 MICA_INLINE void depthwise_window(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t count) {
   constexpr int kPixels = kWindowPixels;
   F32 sum[kPixels], value[kPixels];
   const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
   MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
-  const int64_t pixel = p.in_view.pixel, width = p.in[2], taps = p.kernel[2];
+  const int64_t pixel = p.in_view.pixel, width = p.in[2], begin = o - p.pad[2];
+  const int64_t first = begin + kPixels > 0 ? 0 : 1 - begin - kPixels;
+  const int64_t taps = width - begin < p.kernel[2] ? width - begin : p.kernel[2];
   for (int64_t r = 0; r < d.tap_count; ++r) {
     if (!d.taps[r].in) continue;
-    int64_t x = o - p.pad[2];
+    int64_t x = begin + first;
     const float* in = d.taps[r].in + d.channel + x * pixel;
-    const float* w = d.taps[r].w + d.weights_at();
+    const float* w = d.taps[r].w + d.weights_at() + first * kPanel;
     const auto next = [&]() __attribute__((always_inline)) {
       const F32 v = inside(x, width) ? load_lanes<kFull>(in, d.lanes) : zero();
       ++x;
@@ -218,8 +221,7 @@ MICA_INLINE void depthwise_window(const ConvProblem& p, const DepthwiseRow& d, i
       return v;
     };
     MICA_UNROLL for (int i = 0; i < kPixels - 1; ++i) value[i] = next();
-    for (int64_t t = 0; t < taps; t += kPixels)
-      MICA_UNROLL for (int j = 0; j < kPixels; ++j) {
+    for (int64_t t = first; t < taps; t += kPixels) MICA_UNROLL for (int j = 0; j < kPixels; ++j) {
         if (t + j >= taps) break;
         value[(j + kPixels - 1) % kPixels] = next();
         const F32 weight = load(w);
@@ -228,8 +230,8 @@ MICA_INLINE void depthwise_window(const ConvProblem& p, const DepthwiseRow& d, i
       }
   }
   const LaneFinish finish = d.finish;  // a copy: what is stored might alias it
-  MICA_UNROLL for (int i = 0; i < kPixels; ++i)
-      if (i < count) store_lanes<kFull>(d.out + (o + i) * d.out_pixel, finish(sum[i]), d.lanes);
+  MICA_UNROLL for (int i = 0; i < kPixels; ++i) if (i < count)
+      store_lanes<kFull>(d.out + (o + i) * d.out_pixel, finish(sum[i]), d.lanes);
 }
 
 // The last outputs are made with some of those before, to the same bits.
@@ -241,7 +243,7 @@ void depthwise_windows(const ConvProblem& p, const DepthwiseRow& d) {
 
 template <bool kFull>
 void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
-  if (kWithWindows && p.stride[2] == 1 && p.dilation[2] == 1) return depthwise_windows<kFull>(p, d);
+  if (kWithWindows && p.kernel[2] > 1 && p.stride[2] == 1 && p.dilation[2] == 1) return depthwise_windows<kFull>(p, d);
   constexpr int kPixels = kRegisters >= 32 ? 8 : 4;
   const int64_t width = p.out[2], stride = p.stride[2], dilation = p.dilation[2], pad = p.pad[2];
   const auto first_of = [&](int64_t o) {  // the first tap with o·stride - pad + t·dilation >= 0
@@ -312,9 +314,9 @@ void depthwise_two_rows(const ConvProblem& p, const DepthwiseRow& d) {
 
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 
-// Widths and strides with code of their own, where no list of a trimmed build leaves it out. The channels behind the last
-// whole vector have windows with stride 1; where vectors are narrow they are few and have no such code. But that of 3x3
-// has sums in an order of their own, on the sets whose bits are the same (NEON among the narrow ones).
+// Widths and strides with code of their own, where no list of a trimmed build leaves it out. The channels behind the
+// last whole vector have windows with stride 1; where vectors are narrow they are few and have no such code. But that
+// of 3x3 has sums in an order of their own, on the sets whose bits are the same (NEON among the narrow ones).
 template <int kWidth, int kStride, bool kFull>
 constexpr bool has_depthwise() {
   if (kWithWindows && kWidth > 3 && kStride == 1 && !kFull) return false;
@@ -403,6 +405,8 @@ MICA_INLINE DepthwiseRowFn depthwise_two_fn(const ConvProblem& p) {
   if (p.stride[2] != 1) return nullptr;
   if constexpr (kSuffice && has_depthwise<3, 1, true>())
     if (p.kernel[1] == 3 && p.kernel[2] == 3) return depthwise_two_rows<3>;
+  if constexpr (kRegisters >= 32 && has_depthwise<1, 1, true>())
+    if (p.kernel[2] == 1 && tiles_fit(p)) return depthwise_two_rows<1>;
   if constexpr (kRegisters >= 32 && has_depthwise<5, 1, true>())
     if (p.kernel[2] == 5 && tiles_fit(p)) return depthwise_two_rows<5>;
   if constexpr (kRegisters >= 32 && has_depthwise<7, 1, true>())

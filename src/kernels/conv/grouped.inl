@@ -85,7 +85,8 @@ void grouped_tile(const GroupedRow& g, int64_t o, int64_t count) {
   }
 }
 
-// A row's tiles: as many wide ones as needed, some of them narrow where that leaves less over.
+// A row's tiles: as many wide ones as needed, some of them narrow where that leaves less over. Groups of one sum, which
+// are rare, have wide ones only.
 struct GroupedTiles {
   int diagonals, wide;
   int64_t count, wide_count;
@@ -94,15 +95,10 @@ struct GroupedTiles {
 };
 template <int kDiagonals>
 MICA_INLINE GroupedTiles grouped_tiles(int64_t width) {
-  constexpr int kWide = kWideGroupedTile<kDiagonals>, kLess = kWide - kNarrowGroupedTile;
-  static_assert(kLess > 0);
-  const int64_t count = (width + kWide - 1) / kWide;
-  return {kDiagonals,
-          kWide,
-          count,
-          count - (count * kWide - width) / kLess,
-          grouped_tile<kDiagonals, kWide>,
-          grouped_tile<kDiagonals, kNarrowGroupedTile>};
+  constexpr int kWide = kWideGroupedTile<kDiagonals>, kNarrow = kDiagonals == 1 ? kWide : kNarrowGroupedTile;
+  const int64_t count = (width + kWide - 1) / kWide, spare = count * kWide - width;
+  const int64_t narrow = kNarrow < kWide ? spare / (kWide - kNarrow + (kNarrow == kWide)) : 0;
+  return {kDiagonals, kWide, count, count - narrow, grouped_tile<kDiagonals, kWide>, grouped_tile<kDiagonals, kNarrow>};
 }
 
 // The last tile makes outputs of its neighbour once more, to the same bits.

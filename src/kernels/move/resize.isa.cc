@@ -30,7 +30,7 @@ void blend_rows(const ResampleProblem& p, const float* plane, int64_t r, float* 
 MICA_INLINE F32 take(const float* row, const int32_t* index) {
   constexpr int kMostReach = 4 * kLanes;
   const I32 place = load(index), near = sub(place, set1(index[0])), lane = bit_and(near, set1(kLanes - 1));
-  if (!all(eq(bit_and(near, set1(kMostReach - 1)), near))) return gather(row, place);
+  if (!kHasPermute || !all(eq(bit_and(near, set1(kMostReach - 1)), near))) return gather(row, place);
   row += index[0];
   F32 x = permute(load(row), lane);
   for (int at = kLanes; at < kMostReach; at += kLanes) {
@@ -41,8 +41,9 @@ MICA_INLINE F32 take(const float* row, const int32_t* index) {
   return x;
 }
 
-// One channel: vectors over output pixels, the last of which makes some of its neighbour's once more. A line shorter than
-// a vector goes through the same operations one lane at a time, so that a pixel's value does not depend on its place.
+// One channel: vectors over output pixels, the last of which makes some of its neighbour's once more. A line shorter
+// than a vector goes through the same operations one lane at a time, so that a pixel's value does not depend on its
+// place.
 void blend_columns(const ResampleAxis& c, const float* row, float* to, int64_t pixel_out) {
   const int64_t step = c.out < kLanes ? 1 : kLanes;
   for (int64_t next = 0; next < c.out; next += step) {
