@@ -146,11 +146,14 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   c.channel_block = ceil_div(panels, channel_tasks) * kPanel;
   c.tasks = c.row_tasks * ceil_div(p.out_channels, c.channel_block);
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
-  // to the next. Kernels of 3x3 take two vectors at a time (depthwise_row_pair).
-  const int64_t column_bytes = (p.kernel[1] + p.stride[1]) * p.in[2] * kPanel * kFloatBytes;
-  const int64_t together = p.kernel[2] == 3 ? 2 : 1;
-  const int64_t pass = limits.l1_bytes / 2 / column_bytes / together * together;
-  c.channel_pass = pass > 0 ? least(pass * kPanel, c.channel_block) : c.channel_block;
+  // to the next, or else in half of the second. Kernels of 3x3 take two vectors at a time (depthwise_row_pair).
+  const int64_t together = p.kernel[2] == 3 ? 2 : 1, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  const auto fitting = [&](int64_t bytes, int64_t rows_of_input) {
+    return bytes / 2 / ((rows_of_input + p.stride[1]) * p.in[2] * kPanel * kFloatBytes) / together * together;
+  };
+  const int64_t near = fitting(limits.l1_bytes, p.kernel[1]);
+  const int64_t pass = near > 0 ? near : most(fitting(limits.l2_bytes, span), together);
+  c.channel_pass = least(pass * kPanel, c.channel_block);
   // Two pointers for each row of input, of two rows of output.
   c.scratch_floats = ceil_div((p.kernel[0] * p.kernel[1] + p.stride[1]) * 4, 16) * 16;
 }

@@ -175,25 +175,28 @@ MICA_INLINE void depthwise_3x3_rows(const ConvProblem& p, const DepthwiseRow& d)
 inline constexpr int kWindowPixels = 7;
 inline constexpr bool kWithWindows = has_part("depthwise", "windows");
 
-// Any kernel: kPixels outputs share each weight. All kernel columns [first, last) must lie inside for all pixels.
-template <int kPixels, bool kFull>
-MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t first, int64_t last) {
+// Any kernel: outputs [o, o + count), at most kPixels, share each weight. kInside: all that they read lies inside.
+template <int kPixels, bool kFull, bool kInside>
+MICA_INLINE void depthwise_pixels(const ConvProblem& p, const DepthwiseRow& d, int64_t o, int64_t count) {
   F32 sum[kPixels];
   const F32 bias = d.bias ? load_lanes<kFull>(d.bias, d.lanes) : zero();
   MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] = bias;
-  const int64_t pixel = p.in_view.pixel, step = pixel * p.stride[2], tap_step = pixel * p.dilation[2];
+  const int64_t pixel = p.in_view.pixel, stride = p.stride[2], dilation = p.dilation[2];
   for (int64_t r = 0; r < d.tap_count; ++r) {
     if (!d.taps[r].in) continue;
-    const float* in = d.taps[r].in + d.channel + (o * p.stride[2] - p.pad[2]) * pixel + first * tap_step;
-    const float* w = d.taps[r].w + d.weights_at() + first * kPanel;
-    for (int64_t t = first; t < last; ++t, in += tap_step, w += kPanel) {
+    int64_t x = o * stride - p.pad[2];
+    const float* in = d.taps[r].in + d.channel + x * pixel;
+    const float* w = d.taps[r].w + d.weights_at();
+    for (int64_t t = 0; t < p.kernel[2]; ++t, x += dilation, in += dilation * pixel, w += kPanel) {
       const F32 weight = load(w);
-      MICA_UNROLL for (int i = 0; i < kPixels; ++i) sum[i] =
-          fma(load_lanes<kFull>(in + i * step, d.lanes), weight, sum[i]);
+      MICA_UNROLL for (int i = 0; i < kPixels; ++i) {
+        const bool reads = kInside || inside(x + i * stride, p.in[2]);
+        sum[i] = fma(reads ? load_lanes<kFull>(in + i * stride * pixel, d.lanes) : zero(), weight, sum[i]);
+      }
     }
   }
   const LaneFinish finish = d.finish;  // a copy: what is stored might alias it
-  MICA_UNROLL for (int i = 0; i < kPixels; ++i)
+  MICA_UNROLL for (int i = 0; i < kPixels; ++i) if (i < count)
       store_lanes<kFull>(d.out + (o + i) * d.out_pixel, finish(sum[i]), d.lanes);
 }
 
@@ -245,27 +248,14 @@ template <bool kFull>
 void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
   if (kWithWindows && p.kernel[2] > 1 && p.stride[2] == 1 && p.dilation[2] == 1) return depthwise_windows<kFull>(p, d);
   constexpr int kPixels = kRegisters >= 32 ? 8 : 4;
-  const int64_t width = p.out[2], stride = p.stride[2], dilation = p.dilation[2], pad = p.pad[2];
-  const auto first_of = [&](int64_t o) {  // the first tap with o·stride - pad + t·dilation >= 0
-    const int64_t begin = o * stride - pad;
-    const int64_t t = begin >= 0 ? 0 : (-begin + dilation - 1) / dilation;
-    return t < p.kernel[2] ? t : p.kernel[2];
-  };
-  const auto last_of = [&](int64_t o) {
-    const int64_t begin = o * stride - pad, room = p.in[2] - begin;
-    const int64_t t = room <= 0 ? 0 : (room + dilation - 1) / dilation;
-    return t < p.kernel[2] ? t : p.kernel[2];
-  };
-  for (int64_t o = 0; o < width;) {
-    const bool whole = o + kPixels <= width && first_of(o) == 0 && last_of(o + kPixels - 1) == p.kernel[2];
-    if (whole) {
-      depthwise_pixels<kPixels, kFull>(p, d, o, 0, p.kernel[2]);
-      o += kPixels;
-    } else {
-      const int64_t first = first_of(o), last = last_of(o);
-      depthwise_pixels<1, kFull>(p, d, o, first < last ? first : last, last);
-      ++o;
-    }
+  const int64_t width = p.out[2], tail = width < kPixels ? 0 : width - kPixels;
+  for (int64_t next = 0; next < width; next += kPixels) {
+    const int64_t o = next < tail ? next : tail, first = o * p.stride[2] - p.pad[2];
+    const int64_t last = first + (kPixels - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2];
+    if (width >= kPixels && first >= 0 && last < p.in[2])
+      depthwise_pixels<kPixels, kFull, true>(p, d, o, kPixels);
+    else
+      depthwise_pixels<kPixels, kFull, false>(p, d, o, width - o);
   }
 }
 
@@ -340,9 +330,9 @@ MICA_INLINE DepthwiseRowFn depthwise_fn_of(int64_t width) {
 
 // With stride 1, a row under a dilated kernel is as many interlaced rows as its dilation, under a kernel without. Of
 // short ones, and those under one row of a kernel, nothing is used again: lines so far apart would only evict each
-// other.
+// other. 3x3 keeps its weights in registers, too.
 MICA_INLINE int64_t depthwise_phases(const ConvProblem& p) {
-  constexpr int64_t kLeastPixels = 7;
+  const int64_t kLeastPixels = is_three_by_three(p) ? 2 : 7;
   const bool pays =
       kWithTapsApart && p.stride[2] == 1 && p.kernel[0] * p.kernel[1] > 1 && p.out[2] >= kLeastPixels * p.dilation[2];
   return pays ? p.dilation[2] : 1;

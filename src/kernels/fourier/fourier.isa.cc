@@ -13,41 +13,35 @@ struct Pass {
 };
 
 // cos and sin of 2πk/P for odd P, k = 1 … (P - 1) / 2.
-template <int P>
-struct Turn;
-template <>
-struct Turn<3> {
-  static constexpr float kCos[] = {-0.5f}, kSin[] = {0.86602540378443865f};
+struct Turn {
+  float cos[6], sin[6];
 };
-template <>
-struct Turn<5> {
-  static constexpr float kCos[] = {0.30901699437494742f, -0.80901699437494742f};
-  static constexpr float kSin[] = {0.95105651629515357f, 0.58778525229247313f};
+constexpr Turn kTurn3 = {{-0.5f}, {0.86602540378443865f}};
+constexpr Turn kTurn5 = {{0.30901699437494742f, -0.80901699437494742f}, {0.95105651629515357f, 0.58778525229247313f}};
+constexpr Turn kTurn7 = {{0.62348980185873353f, -0.22252093395631441f, -0.90096886790241913f},
+                         {0.78183148246802981f, 0.97492791218182361f, 0.43388373911755812f}};
+constexpr Turn kTurn11 = {
+    {0.84125353283118117f, 0.41541501300188643f, -0.14231483827328514f, -0.65486073394528506f, -0.95949297361449739f},
+    {0.54064081745559758f, 0.90963199535451837f, 0.98982144188093273f, 0.75574957435425828f, 0.28173255684142970f}};
+constexpr Turn kTurn13 = {{0.88545602565320991f, 0.56806474673115581f, 0.12053668025532306f, -0.35460488704253562f,
+                           -0.74851074817110110f, -0.97094181742605203f},
+                          {0.46472317204376854f, 0.82298386589365640f, 0.99270887409805400f, 0.93501624268541483f,
+                           0.66312265824079521f, 0.23931566428755777f}};
+
+// What output q takes of pair j.
+struct Weight {
+  float cos, sin;
 };
-template <>
-struct Turn<7> {
-  static constexpr float kCos[] = {0.62348980185873353f, -0.22252093395631441f, -0.90096886790241913f};
-  static constexpr float kSin[] = {0.78183148246802981f, 0.97492791218182361f, 0.43388373911755812f};
-};
-template <>
-struct Turn<11> {
-  static constexpr float kCos[] = {0.84125353283118117f, 0.41541501300188643f, -0.14231483827328514f,
-                                   -0.65486073394528506f, -0.95949297361449739f};
-  static constexpr float kSin[] = {0.54064081745559758f, 0.90963199535451837f, 0.98982144188093273f,
-                                   0.75574957435425828f, 0.28173255684142970f};
-};
-template <>
-struct Turn<13> {
-  static constexpr float kCos[] = {0.88545602565320991f,  0.56806474673115581f,  0.12053668025532306f,
-                                   -0.35460488704253562f, -0.74851074817110110f, -0.97094181742605203f};
-  static constexpr float kSin[] = {0.46472317204376854f, 0.82298386589365640f, 0.99270887409805400f,
-                                   0.93501624268541483f, 0.66312265824079521f, 0.23931566428755777f};
-};
+constexpr Weight weight_of(const Turn& turn, int p, int q, int j, float sign) {
+  const int k = q * (j + 1) % p, half = (p - 1) / 2, at = (k <= half ? k : p - k) - 1;
+  return {turn.cos[at], (k <= half ? sign : -sign) * turn.sin[at]};
+}
 
 // The transform of P numbers, P odd: sums and differences of the pairs j and P - j.
 template <int P>
 inline void butterfly(const float* re, const float* im, float sign, float* to_re, float* to_im) {
   constexpr int kHalf = (P - 1) / 2;
+  constexpr const Turn& kTurn = P == 3 ? kTurn3 : kTurn5;
   float sum_re[kHalf], sum_im[kHalf], dif_re[kHalf], dif_im[kHalf];
   to_re[0] = re[0];
   to_im[0] = im[0];
@@ -62,12 +56,11 @@ inline void butterfly(const float* re, const float* im, float sign, float* to_re
   for (int q = 1; q <= kHalf; ++q) {
     float even_re = re[0], even_im = im[0], odd_re = 0, odd_im = 0;
     for (int j = 0; j < kHalf; ++j) {
-      const int k = q * (j + 1) % P, at = (k <= kHalf ? k : P - k) - 1;
-      const float c = Turn<P>::kCos[at], s = (k <= kHalf ? sign : -sign) * Turn<P>::kSin[at];
-      even_re += c * sum_re[j];
-      even_im += c * sum_im[j];
-      odd_re += s * dif_re[j];
-      odd_im += s * dif_im[j];
+      const Weight w = weight_of(kTurn, P, q, j, sign);
+      even_re += w.cos * sum_re[j];
+      even_im += w.cos * sum_im[j];
+      odd_re += w.sin * dif_re[j];
+      odd_im += w.sin * dif_im[j];
     }
     to_re[q] = even_re - odd_im;
     to_im[q] = even_im + odd_re;
@@ -99,7 +92,7 @@ inline void butterfly<4>(const float* re, const float* im, float sign, float* to
 
 // The loop over i is what the compiler turns into vectors: everything inside is a constant number of operations.
 template <int P>
-void pass(const Pass& x) {
+[[gnu::noinline]] void pass(const Pass& x) {
   const int64_t n = x.after, plane = x.before * n;
   for (int64_t k = 0; k < x.before; ++k) {
     const float* __restrict in_re = x.re + k * P * n, * __restrict in_im = x.im + k * P * n;
@@ -120,15 +113,53 @@ void pass(const Pass& x) {
   }
 }
 
+// The same for P = 7, 11 and 13, which are rare: one code for all, a few columns at a time.
+[[gnu::noinline]] void pass_odd(int p, const Turn& turn, const Pass& x) {
+  constexpr int kMost = 13, kHalf = kMost / 2, kColumns = 16;
+  const int half = (p - 1) / 2;
+  const int64_t n = x.after, plane = x.before * n;
+  float sum_re[kHalf][kColumns], sum_im[kHalf][kColumns], dif_re[kHalf][kColumns], dif_im[kHalf][kColumns];
+  for (int64_t column = 0; column < plane; column += kColumns) {
+    const int count = plane - column < kColumns ? static_cast<int>(plane - column) : kColumns;
+    int64_t in[kColumns], root[kColumns];
+    for (int i = 0; i < count; ++i) root[i] = (column + i) % n, in[i] = (column + i) / n * p * n + root[i];
+    for (int j = 0; j < half; ++j)
+      for (int i = 0; i < count; ++i) {
+        const int64_t low = in[i] + (j + 1) * n, high = in[i] + (p - 1 - j) * n;
+        sum_re[j][i] = x.re[low] + x.re[high];
+        sum_im[j][i] = x.im[low] + x.im[high];
+        dif_re[j][i] = x.re[low] - x.re[high];
+        dif_im[j][i] = x.im[low] - x.im[high];
+      }
+    const auto put = [&](int q, int i, float re, float im) {
+      float c = 1, s = 0;
+      if (q) c = x.root_re[(q - 1) * n + root[i]], s = x.root_im[(q - 1) * n + root[i]];
+      x.to_re[q * plane + column + i] = q ? re * c - im * s : re;
+      x.to_im[q * plane + column + i] = q ? re * s + im * c : im;
+    };
+    for (int q = 0; q <= half; ++q) {
+      float even_re[kColumns], even_im[kColumns], odd_re[kColumns] = {}, odd_im[kColumns] = {};
+      for (int i = 0; i < count; ++i) even_re[i] = x.re[in[i]], even_im[i] = x.im[in[i]];
+      for (int j = 0; j < half; ++j) {
+        const Weight w = q ? weight_of(turn, p, q, j, x.sign) : Weight{1, 0};
+        for (int i = 0; i < count; ++i) even_re[i] += w.cos * sum_re[j][i], even_im[i] += w.cos * sum_im[j][i];
+        for (int i = 0; q && i < count; ++i) odd_re[i] += w.sin * dif_re[j][i], odd_im[i] += w.sin * dif_im[j][i];
+      }
+      for (int i = 0; i < count; ++i) {
+        put(q, i, even_re[i] - odd_im[i], even_im[i] + odd_re[i]);
+        if (q) put(p - q, i, even_re[i] + odd_im[i], even_im[i] - odd_re[i]);
+      }
+    }
+  }
+}
+
 void pass_of(int factor, const Pass& x) {
   switch (factor) {
     case 2: return pass<2>(x);
     case 3: return pass<3>(x);
     case 4: return pass<4>(x);
     case 5: return pass<5>(x);
-    case 7: return pass<7>(x);
-    case 11: return pass<11>(x);
-    default: return pass<13>(x);
+    default: return pass_odd(factor, factor == 7 ? kTurn7 : factor == 11 ? kTurn11 : kTurn13, x);
   }
 }
 
