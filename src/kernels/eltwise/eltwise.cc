@@ -49,7 +49,8 @@ void move_loop(ChainArgs& args, int from, int to) {
 }
 
 constexpr int64_t kShortRow = 16;
-// Longer rows hide what is done around each; operands of another layout are turned by squares.
+// Longer rows hide what is done around each, unless rows are used where they lie; operands of another layout are turned
+// by squares.
 constexpr int64_t kNearRow = 64, kSquare = 32;
 static_assert(kSquare * kSquare <= kChainTile);
 
@@ -92,9 +93,12 @@ void join_rows(ChainArgs& args) {
   args.rows = 1;
   args.columns = kChainTile;
   if (args.loops < 2) return;
-  bool turned = false;
-  for_each_operand(args, [&](ChainOperand& o) { turned = turned || (o.strides[outer] == 1 && o.strides[inner] > 1); });
-  if (!turned && args.dims[inner] > kNearRow) return;
+  bool turned = false, in_place = true;
+  for_each_operand(args, [&](ChainOperand& o) {
+    turned = turned || (o.strides[outer] == 1 && o.strides[inner] > 1);
+    in_place = in_place && (o.strides[inner] == 0 || (o.strides[inner] == 1 && o.strides[outer] == args.dims[inner]));
+  });
+  if (!turned && args.dims[inner] > (in_place ? kChainTile / 2 : kNearRow)) return;
   args.columns = turned && args.dims[inner] > kSquare ? kSquare : args.dims[inner];
   args.rows = kChainTile / args.columns;
 }

@@ -192,9 +192,17 @@ void apply_step(const ChainStep& step, const Cursor& operand, const Block& block
   if (kTables.unary[f]) return kTables.unary[f](value, to, n, step.a, step.b);
   alignas(64) float tile[kChainTile];
   const BinaryFn* forms = kTables.binary[f];
-  if (operand.stride == 0 && (block.rows == 1 || operand.step == 0)) {
-    const float one = number_at(operand.data, operand.type);
-    return step.swapped ? forms[2](&one, value, to, n) : forms[1](value, &one, to, n);
+  if (operand.stride == 0) {  // one number for each row, or for all
+    const int64_t together = block.rows == 1 || operand.step == 0 ? n : block.columns;
+    const void* place = operand.data;
+    for (int64_t i = 0; i < n; i += together, place = offset_of(place, operand.type, operand.step)) {
+      const float one = number_at(place, operand.type);
+      if (step.swapped)
+        forms[2](&one, value + i, to + i, together);
+      else
+        forms[1](value + i, &one, to + i, together);
+    }
+    return;
   }
   const float* other = operand.repeated ? operand.repeated : gathered(operand, block, tile);
   if (step.swapped)

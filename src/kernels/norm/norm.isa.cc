@@ -199,8 +199,11 @@ MICA_INLINE F32 power_of(F32 base, float beta) {
   return by_lane(base, set1(-beta), [](float b, float e) { return __builtin_powf(b, e); });
 }
 
-// One vector of pixels (planes) or channels (pixels): element i of it is `step` floats on, the window's channels
-// `channel` floats.
+MICA_INLINE F32 normalized(const LrnArgs& args, F32 x, F32 square) {
+  return mul(x, power_of(fma(set1(args.factor), square, set1(args.bias)), args.beta));
+}
+
+// One vector of pixels of channel c; channels are `channel` floats apart.
 void lrn_vector(const LrnArgs& args, const float* x, float* y, int64_t c, int64_t channel, int width) {
   const int64_t first = c - args.before > 0 ? c - args.before : 0, last = least(args.channels - 1, c + args.behind);
   F32 square = zero();
@@ -208,28 +211,36 @@ void lrn_vector(const LrnArgs& args, const float* x, float* y, int64_t c, int64_
     const F32 v = load_some(x + (k - c) * channel, width);
     square = fma(v, v, square);
   }
-  const F32 base = fma(set1(args.factor), square, set1(args.bias));
-  store_some(y, mul(load_some(x, width), power_of(base, args.beta)), width);
+  store_some(y, normalized(args, load_some(x, width), square), width);
 }
 
-// Channels are neighbours: the window of channel c slides along, a number at a time at the ends.
+// Channels are neighbours: windows slide along a copy of a block of them and of what lies around it, zeros beyond the
+// ends. Larger windows go a channel at a time.
 void lrn_pixel(const LrnArgs& args, const float* x, float* y) {
-  int64_t c = 0;
-  while (c < args.channels) {
-    const bool inside = c >= args.before && c + kLanes + args.behind <= args.channels;
-    const int width = inside ? kLanes : 1;
-    if (!inside) {
-      lrn_vector(args, x + c, y + c, c, 1, 1);
-    } else {
+  constexpr int64_t kAround = 64, kBlock = 256;
+  if (args.before > kAround || args.behind > kAround) {
+    for (int64_t c = 0; c < args.channels; ++c) lrn_vector(args, x + c, y + c, c, 1, 1);
+    return;
+  }
+  alignas(64) float near[kAround + kBlock + kAround + 2 * kLanes];
+  for (int64_t block = 0; block < args.channels; block += kBlock) {
+    const int64_t count = least(kBlock, args.channels - block),
+                  first = block - args.before > 0 ? block - args.before : 0;
+    const int64_t begin = args.before - (block - first),
+                  end = begin + least(args.channels, block + count + args.behind) - first;
+    for (int64_t i = 0; i < begin; i += kLanes) store(near + i, zero());
+    for (int64_t i = begin; i < end; i += kLanes)
+      store(near + i, load_some(x + first + i - begin, static_cast<int>(least(kLanes, end - i))));
+    for (int64_t i = end; i < args.before + count + args.behind; i += kLanes) store(near + i, zero());
+    for (int64_t c = 0; c < count; c += kLanes) {
       F32 square = zero();
-      for (int64_t k = -args.before; k <= args.behind; ++k) {
-        const F32 v = load(x + c + k);
+      for (int64_t k = 0; k <= args.before + args.behind; ++k) {
+        const F32 v = load(near + c + k);
         square = fma(v, v, square);
       }
-      const F32 base = fma(set1(args.factor), square, set1(args.bias));
-      store(y + c, mul(load(x + c), power_of(base, args.beta)));
+      store_some(y + block + c, normalized(args, load(near + c + args.before), square),
+                 static_cast<int>(least(kLanes, count - c)));
     }
-    c += width;
   }
 }
 

@@ -71,6 +71,59 @@ MICA_INLINE void pool_channels(const Windows& w, int64_t channel, float* out, in
   }
 }
 
+// Maxima of large windows: those of columns first, once for all outputs that share them, then of neighbouring columns.
+constexpr int64_t kColumns = 64;  // that are kept at a time
+MICA_INLINE int64_t reach_of(const PoolProblem& p) { return (p.kernel[2] - 1) * p.dilation[2] + 1; }
+MICA_INLINE bool shares_columns(const PoolProblem& p) {
+  const int64_t rows = p.kernel[0] * p.kernel[1], apart = rows * p.kernel[2];
+  return reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p) &&
+         3 * apart >= 5 * (rows * p.stride[2] + p.kernel[2]);
+}
+
+// Outputs [ox, ox + count) of a row in one vector of channels; w.x: column 0 of the input, w.counts[2] of them.
+template <bool kFull>
+MICA_INLINE void max_columns(const PoolProblem& p, const Windows& w, float* out, int64_t ox, int64_t count, int lanes) {
+  alignas(64) float columns[kColumns * kLanes];
+  const int64_t first = ox * p.stride[2] - p.pad[2], reach = (count - 1) * p.stride[2] + reach_of(p);
+  for (int64_t i = 0; i < reach; ++i) {
+    F32 largest = start<PoolKind::kMax>();
+    if (first + i >= 0 && first + i < w.counts[2]) {
+      const float* in = w.x + (first + i) * w.steps[2];
+      for (int64_t z = 0; z < w.counts[0]; ++z, in += w.steps[0])
+        for (int64_t y = 0; y < w.counts[1]; ++y) {
+          const float* at = in + y * w.steps[1];
+          largest = max_nan(largest, kFull ? load(at) : load_partial(at, lanes));
+        }
+    }
+    store(columns + i * kLanes, largest);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const float* at = columns + i * p.stride[2] * kLanes;
+    F32 largest = load(at);
+    for (int64_t t = 1; t < p.kernel[2]; ++t) largest = max_nan(largest, load(at + t * p.dilation[2] * kLanes));
+    float* to = out + (ox + i) * p.out_view.pixel;
+    if (kFull)
+      store(to, largest);
+    else
+      store_partial(to, largest, lanes);
+  }
+}
+
+// A row; w as above, from channel 0 on.
+void max_row(const PoolProblem& p, Windows w, float* out, int64_t channel_begin, int64_t channel_end) {
+  const int64_t most = (kColumns - reach_of(p)) / p.stride[2] + 1;
+  w.x += channel_begin;
+  out += channel_begin;
+  for (int64_t left = channel_end - channel_begin; left > 0; left -= kLanes, w.x += kLanes, out += kLanes)
+    for (int64_t ox = 0; ox < p.out[2]; ox += most) {
+      const int64_t count = p.out[2] - ox < most ? p.out[2] - ox : most;
+      if (left >= kLanes)
+        max_columns<true>(p, w, out, ox, count, kLanes);
+      else
+        max_columns<false>(p, w, out, ox, count, static_cast<int>(left));
+    }
+}
+
 template <PoolKind kKind>
 void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t channel_begin, int64_t channel_end) {
   const PoolProblem& p = args.problem;
@@ -81,12 +134,18 @@ void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t
     const float* x = args.x + image * p.in_view.image + (z.begin + z.first * p.dilation[0]) * p.in_view.depth +
                      (y.begin + y.first * p.dilation[1]) * p.in_view.row;
     float* out = args.y + image * p.out_view.image + oz * p.out_view.depth + oy * p.out_view.row;
+    const int64_t steps[3] = {p.dilation[0] * p.in_view.depth, p.dilation[1] * p.in_view.row, p.in_view.pixel};
+    if (kKind == PoolKind::kMax && shares_columns(p)) {
+      max_row(p, {x, {z.last - z.first, y.last - y.first, p.in[2]}, {steps[0], steps[1], steps[2]}, 1}, out,
+              channel_begin, channel_end);
+      continue;
+    }
     for (int64_t ox = 0; ox < p.out[2]; ++ox, out += p.out_view.pixel) {
       const Window c = window_of(p, 2, ox);
       const int64_t pixels = z.count * y.count * c.count;
       const Windows w{x + (c.begin + c.first * p.dilation[2]) * p.in_view.pixel,
                       {z.last - z.first, y.last - y.first, c.last - c.first},
-                      {p.dilation[0] * p.in_view.depth, p.dilation[1] * p.in_view.row, p.dilation[2] * p.in_view.pixel},
+                      {steps[0], steps[1], p.dilation[2] * steps[2]},
                       pixels > 0 ? 1.0f / static_cast<float>(pixels) : 0.0f};
       int64_t channel = channel_begin;
       for (; channel + kVectors * kLanes <= channel_end; channel += kVectors * kLanes)

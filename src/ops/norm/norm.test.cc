@@ -136,6 +136,13 @@ TEST(Lrn, Windows) {
              .inputs = {uniform(dims, -3, 3)},
              .units = 12,
              .expect_kernel = "lrn_f32"});
+  // Blocks of channels, and windows wider than what is kept around one.
+  for (int size : {2, 7, 120, 200})
+    check({.op = "lrn",
+           .attributes = {{"size", size}, {"alpha", 0.2}, {"beta", 0.75}, {"bias", 1.5}},
+           .inputs = {uniform({1, 530, 3}, -3, 3)},
+           .units = 12.0 + size,
+           .expect_kernel = "lrn_f32"});
   check({.op = "lrn",
          .attributes = {{"size", 3}, {"alpha", 3.0}, {"beta", 1.0}, {"bias", 1.0}},
          .inputs = {list({1, 3, 1}, {1, 2, 3})},
