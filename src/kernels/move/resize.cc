@@ -39,9 +39,10 @@ void nearest_row(const ResampleAxis& columns, int64_t pixel_out, const char* row
                 row + columns.index[i] * static_cast<int64_t>(sizeof(T)), sizeof(T));
 }
 
-void nearest_pixels(const ResampleAxis& columns, int64_t pixel_in, int64_t pixel_out, const char* row, char* to) {
-  for (int64_t i = 0; i < columns.out; ++i)
-    std::memcpy(to + i * pixel_out, row + columns.index[i] * pixel_in, static_cast<size_t>(pixel_in));
+void nearest_pixels(const ResampleProblem& p, int64_t element, const char* row, char* to) {
+  const auto bytes = static_cast<size_t>(p.channels * element);
+  for (int64_t i = 0; i < p.columns.out; ++i, to += p.pixel_out * element)
+    std::memcpy(to, row + p.columns.index[i] * p.pixel_in * element, bytes);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ void resample_nearest(const ResampleProblem& p, int64_t element, const char* x, 
     if (again)
       std::memcpy(to, to - p.row_out * element, row_bytes);
     else if (p.channels > 1)
-      nearest_pixels(p.columns, p.channels * element, p.pixel_out * element, row, to);
+      nearest_pixels(p, element, row, to);
     else if (element == 1)
       nearest_row<uint8_t>(p.columns, p.pixel_out, row, to);
     else if (element == 2)
@@ -66,7 +67,7 @@ void resample_nearest(const ResampleProblem& p, int64_t element, const char* x, 
     else if (element == 4)
       nearest_row<uint32_t>(p.columns, p.pixel_out, row, to);
     else
-      nearest_pixels(p.columns, element, p.pixel_out * element, row, to);
+      nearest_pixels(p, element, row, to);
   }
 }
 

@@ -1,6 +1,7 @@
 // Resampling of planes by tables: each output row is a weighted sum of input rows, each output pixel of pixels of that
-// sum; or the nearest pixel of any element size. Source rows are dense; channels are innermost (vectors over channels)
-// or one. Of several channels the result may have planes.
+// sum; or the nearest pixel of any element size. Channels are innermost (vectors over channels) or one; a source's
+// pixels may have gaps behind their channels, those of planes lie side by side. Of several channels the result may have
+// planes.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -21,12 +22,12 @@ struct ResampleProblem {
   int64_t groups = 1, group_in = 0, group_out = 0;
   int64_t planes = 1, plane_in = 0, plane_out = 0;
   int64_t channels = 1;
-  int64_t row_in = 0, row_out = 0, pixel_out = 1, channel_out = 1;
+  int64_t row_in = 0, row_out = 0, pixel_in = 1, pixel_out = 1, channel_out = 1;
   ResampleAxis rows, columns;
 };
 
 // Floats of scratch that `linear` needs per worker: a row, and a vector that may be read behind it.
-inline int64_t resample_scratch(const ResampleProblem& p) { return p.columns.in * p.channels + 16; }
+inline int64_t resample_scratch(const ResampleProblem& p) { return p.columns.in * p.pixel_in + 16; }
 
 struct ResampleKernels {
   // fp32, any number of taps. Products are added tap by tap, rows first. Pixels of planes (channel_out != 1) are dense.

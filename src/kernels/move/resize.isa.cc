@@ -7,7 +7,7 @@ namespace {
 
 // to[i] = Σ weight[k]·rows[k][i], over the taps of output row r.
 void blend_rows(const ResampleProblem& p, const float* plane, int64_t r, float* to) {
-  const int64_t n = p.columns.in * p.channels, out = p.rows.out;
+  const int64_t n = (p.columns.in - 1) * p.pixel_in + p.channels, out = p.rows.out;
   const float* first = plane + p.rows.index[r] * p.row_in;
   const F32 w0 = set1(p.rows.weight[r]);
   int64_t i = 0;
@@ -65,10 +65,10 @@ void blend_columns(const ResampleAxis& c, const float* row, float* to, int64_t p
 }
 
 // kLanes channels from c on of output pixel i. What is read behind the last channel is not looked at.
-MICA_INLINE F32 blend_pixel(const ResampleAxis& a, int64_t channels, const float* row, int64_t i, int64_t c) {
-  F32 sum = mul(set1(a.weight[i]), load(row + a.index[i] * channels + c));
+MICA_INLINE F32 blend_pixel(const ResampleAxis& a, int64_t pixel_in, const float* row, int64_t i, int64_t c) {
+  F32 sum = mul(set1(a.weight[i]), load(row + a.index[i] * pixel_in + c));
   for (int64_t k = 1; k < a.taps; ++k)
-    sum = fma(set1(a.weight[k * a.out + i]), load(row + a.index[k * a.out + i] * channels + c), sum);
+    sum = fma(set1(a.weight[k * a.out + i]), load(row + a.index[k * a.out + i] * pixel_in + c), sum);
   return sum;
 }
 
@@ -80,9 +80,9 @@ void blend_pixels(const ResampleProblem& p, const float* row, float* to) {
   const bool reaches = p.pixel_out == p.channels && p.channels >= kLanes - rest;
   for (int64_t i = 0; i < a.out; ++i, to += p.pixel_out) {
     int64_t c = 0;
-    for (; c + kLanes <= p.channels; c += kLanes) store(to + c, blend_pixel(a, p.channels, row, i, c));
+    for (; c + kLanes <= p.channels; c += kLanes) store(to + c, blend_pixel(a, p.pixel_in, row, i, c));
     if (rest == 0) continue;
-    const F32 last = blend_pixel(a, p.channels, row, i, c);
+    const F32 last = blend_pixel(a, p.pixel_in, row, i, c);
     if (reaches && i + 1 < a.out)
       store(to + c, last);
     else
@@ -98,7 +98,7 @@ void blend_planes(const ResampleProblem& p, const float* row, float* to) {
     const int pixels = a.out - i < kLanes ? static_cast<int>(a.out - i) : kLanes;
     for (int64_t c = 0; c < p.channels; c += kLanes) {
       F32 block[kLanes];
-      for (int k = 0; k < kLanes; ++k) block[k] = blend_pixel(a, p.channels, row, i + (k < pixels ? k : pixels - 1), c);
+      for (int k = 0; k < kLanes; ++k) block[k] = blend_pixel(a, p.pixel_in, row, i + (k < pixels ? k : pixels - 1), c);
       transpose(block);
       const int64_t channels = p.channels - c < kLanes ? p.channels - c : kLanes;
       for (int64_t k = 0; k < channels; ++k) {

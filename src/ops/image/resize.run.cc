@@ -91,18 +91,25 @@ Result<bool> make_rows(BindScope& scope, std::span<const ResizeAxis> plans, Resa
   return good;
 }
 
+// Pixels whose channels fill most of what lies between them: whole rows are blended, gaps with them.
+bool are_pixels(const TensorView& in, int w) {
+  const int64_t e = element_bytes(in.dtype), channels = in.dim(1), pixel = in.stride(w) / e;
+  return channels > 1 && in.stride(1) == e && pixel >= channels && pixel * 3 <= channels * 4;
+}
+
 // Strides of the problem, whose rows are the axes from `h` to the last but one: channels innermost when the input has
-// them so, else one plane per channel. Rows must be dense, axes that are one evenly spaced, planes made of innermost
-// channels too.
+// them so, else one plane per channel, whose rows must be dense. Axes that are one are evenly spaced; planes made of
+// innermost channels have dense rows too.
 bool place_operands(const TensorView& in, const TensorView& out, int h, ResampleProblem& p) {
   const int64_t e = element_bytes(in.dtype);
   const int rank = in.rank, w = rank - 1;
   for (int i = 0; i < rank; ++i)
     if (in.stride(i) % e != 0 || out.stride(i) % e != 0) return false;
-  const bool innermost = rank >= 3 && in.dim(1) > 1 && in.stride(1) == e && in.stride(w) == in.dim(1) * e;
+  const bool innermost = rank >= 3 && are_pixels(in, w);
   p.channels = innermost ? in.dim(1) : 1;
+  p.pixel_in = innermost ? in.stride(w) / e : 1;
   if (innermost) p.channel_out = out.stride(1) / e;
-  if (in.dim(w) > 1 && in.stride(w) != p.channels * e) return false;
+  if (in.dim(w) > 1 && in.stride(w) != p.pixel_in * e) return false;
   p.pixel_out = out.stride(w) / e;
   if (p.channel_out != 1 && p.pixel_out != 1) return false;
   int64_t groups = 1, planes = 1, rows = 1;
