@@ -305,11 +305,12 @@ void depthwise_two_rows(const ConvProblem& p, const DepthwiseRow& d) {
 using DepthwiseRowFn = void (*)(const ConvProblem&, const DepthwiseRow&);
 
 // Widths and strides with code of their own, where no list of a trimmed build leaves it out. The channels behind the
-// last whole vector have windows with stride 1; where vectors are narrow they are few and have no such code. But that
-// of 3x3 has sums in an order of their own, on the sets whose bits are the same (NEON among the narrow ones).
+// last whole vector have windows with stride 1 and nothing under 7x7 with stride 2, which is rare; where vectors are
+// narrow they are few and have no such code. But that of 3x3 has sums in an order of their own, on the sets whose bits
+// are the same (NEON among the narrow ones).
 template <int kWidth, int kStride, bool kFull>
 constexpr bool has_depthwise() {
-  if (kWithWindows && kWidth > 3 && kStride == 1 && !kFull) return false;
+  if (kWithWindows && !kFull && (kStride == 1 ? kWidth > 3 : kWidth > 5)) return false;
   const char shape[] = {'0' + kWidth, 'x', '0' + kStride};
   const char rest[] = {'0' + kWidth, 'x', '0' + kStride, ' ', 'r', 'e', 's', 't'};
   constexpr bool kNarrow = kLanes <= 4 && !(kWidth == 3 && kRegisters >= 32);

@@ -2,7 +2,8 @@
 // kernel is the whole input.
 //
 // Maximum: NaN in a window gives NaN; a window without a pixel gives -inf. Sums run along a row first, then over rows,
-// then over depths, so that the error of a large window grows with its sides and not with its area.
+// then over depths, or over the columns of large windows first, then along the row: the error of a large window grows
+// with its sides and not with its area.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -71,8 +71,10 @@ MICA_INLINE void pool_channels(const Windows& w, int64_t channel, float* out, in
   }
 }
 
-// Maxima of large windows: those of columns first, once for all outputs that share them, then of neighbouring columns.
+// Large windows: columns first, once for all outputs that share them, then neighbouring columns.
 constexpr int64_t kColumns = 64;  // that are kept at a time
+template <PoolKind kKind>
+constexpr bool kSharesColumns = kKind == PoolKind::kMax || kKind == PoolKind::kAverage;
 MICA_INLINE int64_t reach_of(const PoolProblem& p) { return (p.kernel[2] - 1) * p.dilation[2] + 1; }
 MICA_INLINE bool shares_columns(const PoolProblem& p) {
   const int64_t rows = p.kernel[0] * p.kernel[1], apart = rows * p.kernel[2];
@@ -80,54 +82,63 @@ MICA_INLINE bool shares_columns(const PoolProblem& p) {
          3 * apart >= 5 * (rows * p.stride[2] + p.kernel[2]);
 }
 
-// Outputs [ox, ox + count) of a row in one vector of channels; w.x: column 0 of the input, w.counts[2] of them.
-template <bool kFull>
-MICA_INLINE void max_columns(const PoolProblem& p, const Windows& w, float* out, int64_t ox, int64_t count, int lanes) {
+// Outputs [ox, ox + count) of a row in one vector of channels; w.x: column 0 of the input, w.counts[2] of them; scale:
+// of each output's average.
+template <PoolKind kKind, bool kFull>
+MICA_INLINE void pool_columns(const PoolProblem& p, const Windows& w, const float* scale, float* out, int64_t ox,
+                              int64_t count, int lanes) {
   alignas(64) float columns[kColumns * kLanes];
   const int64_t first = ox * p.stride[2] - p.pad[2], reach = (count - 1) * p.stride[2] + reach_of(p);
   for (int64_t i = 0; i < reach; ++i) {
-    F32 largest = start<PoolKind::kMax>();
+    F32 sum = start<kKind>();
     if (first + i >= 0 && first + i < w.counts[2]) {
       const float* in = w.x + (first + i) * w.steps[2];
       for (int64_t z = 0; z < w.counts[0]; ++z, in += w.steps[0])
-        for (int64_t y = 0; y < w.counts[1]; ++y) {
-          const float* at = in + y * w.steps[1];
-          largest = max_nan(largest, kFull ? load(at) : load_partial(at, lanes));
-        }
+        for (int64_t y = 0; y < w.counts[1]; ++y)
+          sum = take<kKind>(sum, kFull ? load(in + y * w.steps[1]) : load_partial(in + y * w.steps[1], lanes));
     }
-    store(columns + i * kLanes, largest);
+    store(columns + i * kLanes, sum);
   }
   for (int64_t i = 0; i < count; ++i) {
     const float* at = columns + i * p.stride[2] * kLanes;
-    F32 largest = load(at);
-    for (int64_t t = 1; t < p.kernel[2]; ++t) largest = max_nan(largest, load(at + t * p.dilation[2] * kLanes));
+    F32 sum = load(at);
+    for (int64_t t = 1; t < p.kernel[2]; ++t) sum = join<kKind>(sum, load(at + t * p.dilation[2] * kLanes));
+    if constexpr (kKind == PoolKind::kAverage) sum = mul(sum, set1(scale[i]));
     float* to = out + (ox + i) * p.out_view.pixel;
     if (kFull)
-      store(to, largest);
+      store(to, sum);
     else
-      store_partial(to, largest, lanes);
+      store_partial(to, sum, lanes);
   }
 }
 
-// A row; w as above, from channel 0 on.
-void max_row(const PoolProblem& p, Windows w, float* out, int64_t channel_begin, int64_t channel_end) {
+// A row; w as above, from channel 0 on; w.scale: pixels of a column in an average's divisor.
+template <PoolKind kKind>
+void pool_row(const PoolProblem& p, const Windows& w, float* out, int64_t channel_begin, int64_t channel_end) {
   const int64_t most = (kColumns - reach_of(p)) / p.stride[2] + 1;
-  w.x += channel_begin;
-  out += channel_begin;
-  for (int64_t left = channel_end - channel_begin; left > 0; left -= kLanes, w.x += kLanes, out += kLanes)
-    for (int64_t ox = 0; ox < p.out[2]; ox += most) {
-      const int64_t count = p.out[2] - ox < most ? p.out[2] - ox : most;
-      if (left >= kLanes)
-        max_columns<true>(p, w, out, ox, count, kLanes);
-      else
-        max_columns<false>(p, w, out, ox, count, static_cast<int>(left));
+  for (int64_t ox = 0; ox < p.out[2]; ox += most) {
+    const int64_t count = p.out[2] - ox < most ? p.out[2] - ox : most;
+    float scale[kColumns];
+    for (int64_t i = 0; kKind == PoolKind::kAverage && i < count; ++i) {
+      const float pixels = w.scale * static_cast<float>(window_of(p, 2, ox + i).count);
+      scale[i] = pixels > 0 ? 1.0f / pixels : 0.0f;
     }
+    Windows at = w;
+    at.x += channel_begin;
+    for (int64_t channel = channel_begin; channel < channel_end; channel += kLanes, at.x += kLanes) {
+      const int64_t left = channel_end - channel;
+      if (left >= kLanes)
+        pool_columns<kKind, true>(p, at, scale, out + channel, ox, count, kLanes);
+      else
+        pool_columns<kKind, false>(p, at, scale, out + channel, ox, count, static_cast<int>(left));
+    }
+  }
 }
 
 template <PoolKind kKind>
 void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t channel_begin, int64_t channel_end) {
   const PoolProblem& p = args.problem;
-  constexpr int kVectors = 4;
+  constexpr int kVectors = kSharesColumns<kKind> ? 4 : 1;  // norms are rare
   for (int64_t row = row_begin; row < row_end; ++row) {
     const int64_t plane = row / p.out[1], oy = row % p.out[1], oz = plane % p.out[0], image = plane / p.out[0];
     const Window z = window_of(p, 0, oz), y = window_of(p, 1, oy);
@@ -135,10 +146,15 @@ void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t
                      (y.begin + y.first * p.dilation[1]) * p.in_view.row;
     float* out = args.y + image * p.out_view.image + oz * p.out_view.depth + oy * p.out_view.row;
     const int64_t steps[3] = {p.dilation[0] * p.in_view.depth, p.dilation[1] * p.in_view.row, p.in_view.pixel};
-    if (kKind == PoolKind::kMax && shares_columns(p)) {
-      max_row(p, {x, {z.last - z.first, y.last - y.first, p.in[2]}, {steps[0], steps[1], steps[2]}, 1}, out,
-              channel_begin, channel_end);
-      continue;
+    if constexpr (kSharesColumns<kKind>) {
+      if (shares_columns(p)) {
+        const Windows w{x,
+                        {z.last - z.first, y.last - y.first, p.in[2]},
+                        {steps[0], steps[1], steps[2]},
+                        static_cast<float>(z.count * y.count)};
+        pool_row<kKind>(p, w, out, channel_begin, channel_end);
+        continue;
+      }
     }
     for (int64_t ox = 0; ox < p.out[2]; ++ox, out += p.out_view.pixel) {
       const Window c = window_of(p, 2, ox);
