@@ -196,6 +196,8 @@ def main():
     python = install.environment(args.venv, install.PEERS, install.PEERS_ALONE)
     if Path(sys.prefix).resolve() != Path(args.venv).resolve():   # the rest needs numpy and matplotlib
         os.execv(python, [str(python), str(HERE.parent / "peers"), *sys.argv[1:]])
+    # A converter of the peers calls whatever pip it finds: the caller's environment must not be that one.
+    os.environ["PATH"] = os.pathsep.join([str(Path(args.venv).resolve() / "bin"), os.environ.get("PATH", "")])
     names = wanted_nets(args)
     if not names:
         sys.exit("no network has such a name: " + ", ".join(NAMES))
