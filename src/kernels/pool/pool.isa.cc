@@ -13,7 +13,7 @@ struct Window {
 Window window_of(const PoolProblem& p, int axis, int64_t o) {
   const int64_t d = p.dilation[axis], taps = p.kernel[axis], begin = o * p.stride[axis] - p.pad[axis];
   if (begin >= 0 && begin + (taps - 1) * d < p.in[axis]) return {begin, 0, taps, taps};  // most are: no division
-  const auto taps_below = [&](int64_t end) {  // taps with begin + t·d < end
+  const auto taps_below = [&](int64_t end) {                                             // taps with begin + t·d < end
     const int64_t t = end <= begin ? 0 : (end - begin + d - 1) / d;
     return t < p.kernel[axis] ? t : p.kernel[axis];
   };
