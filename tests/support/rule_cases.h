@@ -19,7 +19,8 @@ std::vector<RuleCase> cleanup_cases();
 std::vector<RuleCase> region_cases();
 std::vector<RuleCase> arithmetic_cases();
 std::vector<RuleCase> composite_cases();
-std::vector<RuleCase> block_cases();  // normalisations and shuffles
+std::vector<RuleCase> norm_cases();
+std::vector<RuleCase> block_cases();  // shuffles, concatenations, products
 std::vector<RuleCase> attention_cases();
 std::vector<RuleCase> weight_cases();
 std::vector<RuleCase> pixel_cases();

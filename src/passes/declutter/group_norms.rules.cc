@@ -24,8 +24,7 @@ Value* group_norm(const Match& m, Builder& build) {
   const int64_t groups = grouped[1].value(), channels = from[1].value();
   if (groups < 1 || channels % groups != 0) return nullptr;
   const Node& norm = m.node("norm");
-  const GroupNorm attributes{
-      .groups = groups, .epsilon = norm.attributes<InstanceNorm>().epsilon, .per_group = true};
+  const GroupNorm attributes{.groups = groups, .epsilon = norm.attributes<InstanceNorm>().epsilon, .per_group = true};
   return build.one(op_group_norm, attributes, {x, norm.inputs[1], norm.inputs[2]});
 }
 
@@ -62,10 +61,10 @@ Value* into_group_norm(const Match& m, Builder& build) {
 }
 
 std::vector<Rule> make() {
-  const Pattern instances = is(op_instance_norm, {is(op_reshape, {any("x"), any("")}).as("grouped"), constant(""),
-                                                  constant("")})
-                                .once()
-                                .as("norm");
+  const Pattern instances =
+      is(op_instance_norm, {is(op_reshape, {any("x"), any("")}).as("grouped"), constant(""), constant("")})
+          .once()
+          .as("norm");
   const Pattern norm = is(op_group_norm, {any("x"), constant(""), constant("")}).once().as("norm");
   return {{"recognise-group-norm", "reshape(instance_norm(reshape(x))) → group_norm(x)",
            is(op_reshape, {instances, any("")}), group_norm},

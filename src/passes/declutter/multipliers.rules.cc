@@ -12,14 +12,14 @@ namespace {
 
 constexpr int64_t kMostOfOne = 8, kLeastChannels = 16;
 
-// The depthwise kernel keeps more of its rows in registers than the grouped one, which pays for a copy of the input.
+// The depthwise kernel keeps what taps of a row share in registers, which pays for a copy of the input.
 Value* repeat_channels(const Match& m, Builder& build) {
   const Node& node = *m.root;
   Value *x = m["x"], *w = node.inputs[1];
   const Shape& shape = w->type.shape;
   if (!w->constant || w->type.dtype != DType::kF32 || x->type.dtype != DType::kF32 || !shape[1].is(1)) return nullptr;
   const int64_t groups = node.attributes<Conv>().groups, made = shape[0].value(), each = groups ? made / groups : 0;
-  if (each < 2 || each > kMostOfOne || made < kLeastChannels || groups < 2) return nullptr;
+  if (each < 2 || each > kMostOfOne || made < kLeastChannels || groups < 2 || shape.back().is(1)) return nullptr;
   Conv attributes = node.attributes<Conv>();
   attributes.groups = made;
   Values inputs = node.inputs;
