@@ -146,14 +146,17 @@ void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice
   c.channel_block = ceil_div(panels, channel_tasks) * kPanel;
   c.tasks = c.row_tasks * ceil_div(p.out_channels, c.channel_block);
   // So many channels at a time that the rows under the kernel stay in half of the first-level cache from one output row
-  // to the next, or else in half of the second. Kernels of 3x3 take two vectors at a time (depthwise_row_pair).
-  const int64_t together = p.kernel[2] == 3 ? 2 : 1, span = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  // to the next, or else in half of the second. Kernels of 3x3 take two vectors at a time (depthwise_row_pair). Volumes
+  // do not fit: all channels, and the rows of all depths before the next row where fewer rows of input stay in use so.
+  const auto reach = [&](int axis) { return (p.kernel[axis] - 1) * p.dilation[axis] + 1 + p.stride[axis]; };
+  const int64_t together = p.kernel[2] == 3 ? 2 : 1;
   const auto fitting = [&](int64_t bytes, int64_t rows_of_input) {
-    return bytes / 2 / ((rows_of_input + p.stride[1]) * p.in[2] * kPanel * kFloatBytes) / together * together;
+    return bytes / 2 / (rows_of_input * p.in[2] * kPanel * kFloatBytes) / together * together;
   };
-  const int64_t near = fitting(limits.l1_bytes, p.kernel[1]);
-  const int64_t pass = near > 0 ? near : most(fitting(limits.l2_bytes, span), together);
-  c.channel_pass = least(pass * kPanel, c.channel_block);
+  const int64_t near = fitting(limits.l1_bytes, p.kernel[1] + p.stride[1]);
+  const int64_t pass = near > 0 ? near : most(fitting(limits.l2_bytes, reach(1)), together);
+  c.channel_pass = p.kernel[0] > 1 ? c.channel_block : least(pass * kPanel, c.channel_block);
+  c.depths_first = p.kernel[0] > 1 && p.in[0] * reach(1) < p.in[1] * reach(0);
   // Two pointers for each row of input, of two rows of output.
   c.scratch_floats = ceil_div((p.kernel[0] * p.kernel[1] + p.stride[1]) * 4, 16) * 16;
 }

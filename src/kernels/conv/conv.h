@@ -138,6 +138,7 @@ struct ConvChoice {
   // tile_block counts its tiles, n_block its panels; channel_block the channels whose weights are transformed at a
   // time, of n_group panels, where that happens on the way.
   int64_t row_tasks = 0, channel_block = 0, channel_pass = 0;
+  bool depths_first = false;  // kDepthwise: rows count through the depths of an image first
   // kGrouped: output rows and channels of a task; output rows made from one copy of their input, whose rows have so
   // many pixels. kSpread: row_block too, and output pixels of a row that are made at a time.
   int64_t row_block = 0, band_rows = 0, band_columns = 0;

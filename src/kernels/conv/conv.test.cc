@@ -123,6 +123,25 @@ TEST_P(Conv, DepthwiseShapes) {
             }
 }
 
+// Rows of all depths before the next row, or planes one by one.
+TEST_P(Conv, DepthwiseVolumes) {
+  for (int64_t depth : {2, 5, 17})
+    for (int64_t kernel : {2, 3})
+      for (int64_t stride : {1, 2}) {
+        ConvCase c = square_case(9, 21, 21, 3, 1, 1, 1);
+        c.p.groups = 21;
+        c.p.images = 2;
+        c.p.in[0] = depth, c.p.kernel[0] = kernel, c.p.pad[0] = 1, c.p.stride[0] = stride;
+        c.p.out[0] = (depth + 2 - kernel) / stride + 1;
+        c.finish(0, depth == 5 ? 3 : 0);
+        c.epilogue.bias = c.bias.data();
+        const ConvChoice choice = choose_conv(c.p, ConvAlgorithm::kDepthwise, GetParam(), {.threads = 3});
+        EXPECT_EQ(choice.depths_first, depth < 17) << depth;
+        c.run(GetParam(), ConvAlgorithm::kDepthwise, {.threads = 3}, 1);
+        ASSERT_NO_FATAL_FAILURE(c.check());
+      }
+}
+
 // residual: 0 none, 1 before the activation, 2 behind it.
 void set_epilogue(ConvCase& c, Activation kind, int residual) {
   c.epilogue = {.bias = c.bias.data(),

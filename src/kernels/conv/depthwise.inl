@@ -287,7 +287,7 @@ MICA_INLINE bool is_three_by_three(const ConvProblem& p) { return p.kernel[0] * 
 template <int kWidth, int kStride, bool kFull>
 void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
   if (kWidth == 3 && is_three_by_three(p)) return depthwise_3x3_rows<kStride, kFull, 1>(p, d);
-  if (!tiles_fit(p)) return depthwise_row<kFull>(p, d);
+  if (!tiles_fit(p) || (kWithWindows && kWidth == 3 && kStride == 1)) return depthwise_row<kFull>(p, d);
   depthwise_tiles<kWidth, kStride, kFull, 1>(p, d);
 }
 
@@ -482,12 +482,17 @@ class DepthwiseRunner {
 
   MICA_INLINE void run() {
     const ConvProblem& p = args_.problem;
-    for (int64_t row = range_.row_begin, rows = 1; row < range_.row_end; row += rows) {
+    for (int64_t next = range_.row_begin, rows = 1; next < range_.row_end; next += rows) {
+      int64_t row = next;
+      if (args_.choice.depths_first) {
+        const int64_t image = next / (p.out[0] * p.out[1]), i = next % (p.out[0] * p.out[1]);
+        row = (image * p.out[0] + i % p.out[0]) * p.out[1] + i / p.out[0];
+      }
       const int64_t plane = row / p.out[1];
       Pixel o{plane / p.out[0], plane % p.out[0], row % p.out[1], 0};
       int64_t channel = range_.channel_begin;
       rows = 1;
-      if (two_ && row + 1 < range_.row_end && o.y + 1 < p.out[1] && aim_two(o)) {
+      if (two_ && next + 1 < range_.row_end && o.y + 1 < p.out[1] && aim_two(o)) {
         rows = 2;
         for (; range_.channel_end - channel >= two_width_; channel += two_width_) {
           run_channels(two_, o, row, channel, two_width_);
