@@ -203,6 +203,12 @@ std::vector<RuleCase> patches_of_images() {
        "# with constant %u: f32[4,1,2,2] = {9, 7, 3, 1, 0, 8, 0, 2, 0, 0, 6, 4, 0, 0, 0, 5}\n"
        "# with constant %v: f32[4] = {0.5, 0.5, 0.5, 0.5}\n# with constant %f: i64[2] = {1, 1}\n"
        "# with constant %l: i64[2] = {9223372036854775807, -1}\n# with constant %a: i64[2] = {2, 3}\n"},
+      {"transposed-conv-to-few-channels", "input %x: f32[n,1,3] \"x\"\nconstant %w: f32[1,1,4] = {1, 2, 3, 4}\n",
+       "%y = conv_transpose(%x, %w) strides=[2], pads=[1,1]\n",
+       "%c = conv(%x, %u) pads=[1,1]\n%p = reshape(%c, %d)\n%t = transpose(%p) perm=[0,1,3,2]\n"
+       "%j = reshape(%t, %e)\n%y = slice(%j, %f, %l, %a)\n# with constant %u: f32[2,1,2] = {3, 1, 4, 2}\n"
+       "# with constant %d: i64[4] = {0, 1, 2, 4}\n# with constant %e: i64[3] = {0, 1, 8}\n"
+       "# with constant %f: i64[1] = {1}\n# with constant %l: i64[1] = {-1}\n# with constant %a: i64[1] = {2}\n"},
       {"channels-last-of-joined-images",
        "input %a: f32[2,3,4,5] \"a\"\ninput %b: f32[2,3,1,2] \"b\"\nconstant %c: i64[3] = {2, 3, -1}\n",
        "%p = reshape(%a, %c)\n%q = reshape(%b, %c)\n%j = concat(%p, %q) axis=2\n%y = transpose(%j) perm=[0,2,1]\n",

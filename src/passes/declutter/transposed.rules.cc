@@ -1,11 +1,14 @@
 // A transposed convolution to few channels is a convolution to the outputs between two inputs as so many channels, and
 // then a move of these to where they belong. The outputs of one remainder modulo the stride are few channels by
 // themselves, less than a vector; all together they fill some.
+#include <array>
+
 #include "base/integers.h"
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_transpose.h"
 #include "ops/move/blocks.h"
 #include "ops/move/slice.h"
+#include "ops/move/transpose.h"
 #include "passes/declutter/contents.h"
 #include "passes/rewrite.h"
 
@@ -14,7 +17,9 @@ namespace mica {
 MICA_DECLARE_OP(conv);
 MICA_DECLARE_OP(conv_transpose);
 MICA_DECLARE_OP(depth_to_space);
+MICA_DECLARE_OP(reshape);
 MICA_DECLARE_OP(slice);
+MICA_DECLARE_OP(transpose);
 
 namespace {
 
@@ -22,15 +27,15 @@ constexpr int64_t kMostSide = 1 << 12;  // of kernels, strides and pads: no netw
 
 // Along one axis. Counted from before the cut, outputs a·stride to (a + 1)·stride - 1 see the inputs a - taps + 1 to a.
 struct Axis {
-  int64_t kernel, stride, taps;
-  int64_t pad_begin, pad_end;  // of the convolution over inputs
-  int64_t cut_begin, cut_end;  // of what it gives, in outputs
+  int64_t kernel = 1, stride = 1, taps = 1;
+  int64_t pad_begin = 0, pad_end = 0;  // of the convolution over inputs
+  int64_t cut_begin = 0, cut_end = 0;  // of what it gives, in outputs
 };
 
-Axis axis_of(const ConvTranspose& a, int64_t kernel, size_t i) {
+Axis axis_of(const ConvTranspose& a, int64_t kernel, size_t i, size_t axes) {
   Axis axis{.kernel = kernel, .stride = a.strides.get(i, 1)};
   axis.taps = ceil_div(kernel, axis.stride);
-  const int64_t begin = a.pads.get(i, 0), last = kernel - 1 - a.pads.get(i + 2, 0) + a.output_padding.get(i, 0);
+  const int64_t begin = a.pads.get(i, 0), last = kernel - 1 - a.pads.get(i + axes, 0) + a.output_padding.get(i, 0);
   axis.pad_begin = axis.taps - 1 - begin / axis.stride;
   axis.cut_begin = begin % axis.stride;
   axis.pad_end = last < 0 ? -1 : last / axis.stride;
@@ -38,16 +43,18 @@ Axis axis_of(const ConvTranspose& a, int64_t kernel, size_t i) {
   return axis;
 }
 
-// The rule is for two spatial axes of one stride, and pads that leave both convolutions some.
+// The rule is for a line, or two spatial axes of one stride, and pads that leave both convolutions some.
 bool fits(const ConvTranspose& a, const Value& w) {
-  if (a.groups != 1 || a.auto_pad != AutoPad::kNotSet || !a.output_shape.empty() || w.type.shape.rank != 4 ||
+  const int rank = w.type.shape.rank;
+  if (a.groups != 1 || a.auto_pad != AutoPad::kNotSet || !a.output_shape.empty() || (rank != 3 && rank != 4) ||
       !w.type.shape.fixed() || !contents::is_float(&w))
     return false;
+  const auto axes = static_cast<size_t>(rank - 2);
   const int64_t stride = a.strides.get(0, 1);
-  if (stride < 2 || stride > kMostSide || a.strides.get(1, 1) != stride) return false;
-  for (size_t i = 0; i < 4; ++i)
+  if (stride < 2 || stride > kMostSide || a.strides.get(axes - 1, 1) != stride) return false;
+  for (size_t i = 0; i < 2 * axes; ++i)
     if (a.pads.get(i, 0) < 0 || a.pads.get(i, 0) > kMostSide) return false;
-  for (size_t i = 0; i < 2; ++i)
+  for (size_t i = 0; i < axes; ++i)
     if (a.dilations.get(i, 1) != 1 || a.output_padding.get(i, 0) > kMostSide ||
         w.type.shape[static_cast<int>(i) + 2].value() > kMostSide)
       return false;
@@ -66,9 +73,11 @@ bool pays(int64_t channels, const Axis& y, const Axis& x) {
 // w[c][n][k][l] goes to [(n · stride + k mod stride) · stride + l mod stride][c] and the tap k / stride, l / stride
 // from the end; what no tap goes to is 0.
 Value* phases_of(const Value& w, const Axis& y, const Axis& x, Builder& build) {
-  const auto dims = contents::dims_of(w);
+  auto dims = contents::dims_of(w);
+  const bool is_line = dims.size() == 3;
+  if (is_line) dims.insert(dims.begin() + 2, 1);
   const std::vector<double> from = contents::numbers(w);
-  const std::vector<int64_t> wide = {dims[1] * y.stride * x.stride, dims[0], y.taps, x.taps};
+  std::vector<int64_t> wide = {dims[1] * y.stride * x.stride, dims[0], y.taps, x.taps};
   std::vector<double> to(static_cast<size_t>(wide[0] * wide[1] * wide[2] * wide[3]));
   for (size_t i = 0; i < from.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
@@ -78,6 +87,7 @@ Value* phases_of(const Value& w, const Axis& y, const Axis& x, Builder& build) {
     const int64_t row = y.taps - 1 - k / y.stride, column = x.taps - 1 - l / x.stride;
     to[static_cast<size_t>(((phase * wide[1] + c) * wide[2] + row) * wide[3] + column)] = from[i];
   }
+  if (is_line) wide.erase(wide.begin() + 2);
   Value* made = contents::constant(build, w.type.dtype, wide, to);
   made->name = w.name;
   return made;
@@ -93,19 +103,29 @@ Value* repeated(const Value& bias, int64_t times, Builder& build) {
   return made;
 }
 
-Value* without_cut(Value* image, const Axis& y, const Axis& x, Builder& build) {
+Value* without_cut(Value* image, std::span<const Axis> given, Builder& build) {
   std::vector<int64_t> begin, end, axes;
   int64_t number = 2;
-  for (const Axis* axis : {&y, &x}) {
-    if (axis->cut_begin != 0 || axis->cut_end != 0) {
-      begin.push_back(axis->cut_begin);
-      end.push_back(axis->cut_end == 0 ? std::numeric_limits<int64_t>::max() : -axis->cut_end);
+  for (const Axis& axis : given) {
+    if (axis.cut_begin != 0 || axis.cut_end != 0) {
+      begin.push_back(axis.cut_begin);
+      end.push_back(axis.cut_end == 0 ? std::numeric_limits<int64_t>::max() : -axis.cut_end);
       axes.push_back(number);
     }
     ++number;
   }
   if (axes.empty()) return image;
   return build.one(op_slice, {image, build.ints(begin), build.ints(end), build.ints(axes)});
+}
+
+// [n, channels · stride, length] as a line of each channel: the stride's outputs one behind the other.
+Value* woven(Value* deep, int64_t channels, int64_t stride, Builder& build) {
+  const int64_t length = deep->type.shape[2].value();
+  Transpose last_two;
+  for (const int64_t axis : {0, 1, 3, 2}) last_two.perm.push(axis);
+  Value* parted = build.one(op_reshape, {deep, build.ints(std::array<int64_t, 4>{0, channels, stride, length})});
+  Value* turned = build.one(op_transpose, last_two, {parted});
+  return build.one(op_reshape, {turned, build.ints(std::array<int64_t, 3>{0, channels, length * stride})});
 }
 
 Value* conv_of_phases(const Match& m, Builder& build) {
@@ -115,20 +135,30 @@ Value* conv_of_phases(const Match& m, Builder& build) {
   const Values& given = m.root->inputs;
   const Value* bias = given.size() > 2 ? given[2] : nullptr;
   if (bias && !bias->is_constant()) return nullptr;
-  const Axis y = axis_of(a, w.type.shape[2].value(), 0), x = axis_of(a, w.type.shape[3].value(), 1);
+  const Shape &kernel = w.type.shape, &image = m["x"]->type.shape;
+  const bool is_line = kernel.rank == 3;
+  if (is_line && !(image.known() && image.rank == 3 && image[2].is_fixed())) return nullptr;
+  const Axis y = is_line ? Axis() : axis_of(a, kernel[2].value(), 0, 2);
+  const Axis x = is_line ? axis_of(a, kernel[2].value(), 0, 1) : axis_of(a, kernel[3].value(), 1, 2);
+  const int64_t channels = kernel[1].value();
   const bool inside = y.pad_begin >= 0 && y.pad_end >= 0 && x.pad_begin >= 0 && x.pad_end >= 0;
-  if (!inside || !pays(w.type.shape[1].value(), y, x)) return nullptr;
+  if (!inside || !pays(channels, y, x)) return nullptr;
   Conv conv;
-  for (int64_t pad : {y.pad_begin, x.pad_begin, y.pad_end, x.pad_end}) conv.pads.push(pad);
+  if (!is_line) conv.pads.push(y.pad_begin);
+  conv.pads.push(x.pad_begin);
+  if (!is_line) conv.pads.push(y.pad_end);
+  conv.pads.push(x.pad_end);
   Values inputs = {given[0], phases_of(w, y, x, build)};
   if (bias) inputs.push_back(repeated(*bias, y.stride * x.stride, build));
   Value* deep = build.one(op_conv, conv, inputs);
-  return without_cut(build.one(op_depth_to_space, BlockMove{.block = y.stride, .order = BlockOrder::kCrd}, {deep}), y,
-                     x, build);
+  if (is_line) return without_cut(woven(deep, channels, x.stride, build), std::array{x}, build);
+  const BlockMove move{.block = y.stride, .order = BlockOrder::kCrd};
+  return without_cut(build.one(op_depth_to_space, move, {deep}), std::array{y, x}, build);
 }
 
 std::vector<Rule> make() {
-  return {{"transposed-conv-to-few-channels", "conv_transpose(x) → slice(depth_to_space(conv(x)))",
+  return {{"transposed-conv-to-few-channels",
+           "conv_transpose(x) → slice(depth_to_space(conv(x))), of a line with reshapes",
            is(op_conv_transpose, {any("x"), constant("w")}).rest(), conv_of_phases}};
 }
 
