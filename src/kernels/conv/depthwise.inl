@@ -247,7 +247,7 @@ void depthwise_windows(const ConvProblem& p, const DepthwiseRow& d) {
 template <bool kFull>
 void depthwise_row(const ConvProblem& p, const DepthwiseRow& d) {
   if (kWithWindows && p.kernel[2] > 1 && p.stride[2] == 1 && p.dilation[2] == 1) return depthwise_windows<kFull>(p, d);
-  constexpr int kPixels = kRegisters >= 32 ? 8 : 4;
+  constexpr int kPixels = !kWithWindows ? 2 : kRegisters >= 32 ? 8 : 4;  // few where no network of the build needs them
   const int64_t width = p.out[2], tail = width < kPixels ? 0 : width - kPixels;
   for (int64_t next = 0; next < width; next += kPixels) {
     const int64_t o = next < tail ? next : tail, first = o * p.stride[2] - p.pad[2];

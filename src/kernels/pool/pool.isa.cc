@@ -74,12 +74,13 @@ MICA_INLINE void pool_channels(const Windows& w, int64_t channel, float* out, in
 
 // Large windows: columns first, once for all outputs that share them, then neighbouring columns.
 constexpr int64_t kColumns = 64;  // that are kept at a time
+constexpr bool kWithWindows = has_part("operator", "max_pool") || has_part("operator", "average_pool");
 template <PoolKind kKind>
-constexpr bool kSharesColumns = kKind == PoolKind::kMax || kKind == PoolKind::kAverage;
+constexpr bool kSharesColumns = kWithWindows && (kKind == PoolKind::kMax || kKind == PoolKind::kAverage);
 MICA_INLINE int64_t reach_of(const PoolProblem& p) { return (p.kernel[2] - 1) * p.dilation[2] + 1; }
 MICA_INLINE bool shares_columns(const PoolProblem& p) {
   const int64_t rows = p.kernel[0] * p.kernel[1], apart = rows * p.kernel[2];
-  return reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p) &&
+  return p.out[2] > 1 && reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p) &&
          3 * apart >= 5 * (rows * p.stride[2] + p.kernel[2]);
 }
 
@@ -139,7 +140,7 @@ void pool_row(const PoolProblem& p, const Windows& w, float* out, int64_t channe
 template <PoolKind kKind>
 void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t channel_begin, int64_t channel_end) {
   const PoolProblem& p = args.problem;
-  constexpr int kVectors = kSharesColumns<kKind> ? 4 : 1;  // norms are rare
+  constexpr int kVectors = kKind == PoolKind::kMax || kKind == PoolKind::kAverage ? 4 : 1;  // norms are rare
   for (int64_t row = row_begin; row < row_end; ++row) {
     const int64_t plane = row / p.out[1], oy = row % p.out[1], oz = plane % p.out[0], image = plane / p.out[0];
     const Window z = window_of(p, 0, oz), y = window_of(p, 1, oy);
