@@ -7,4 +7,5 @@
     worker     the process that a peer lives in; protocol: how it is talked to
     rounds     interleaving; figures: statistics over rounds, what counts as settled, agreeing or missed
     report     table, JSON, chart and page
+    layers     bench/layers: random layers of layer_kinds, one by one
 """

@@ -1,5 +1,5 @@
 """Tests of bench/peers: statistics, the rules by which a figure counts, the protocol with planted peers, the record.
-Needs numpy. The last line is `N passed, N failed`."""
+Needs numpy and onnx. The last line is `N passed, N failed`."""
 import json
 import math
 import os
@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE.parents[1] / "bench"), str(HERE.parents[1] / "bench" / "kernels")]
 
 import numpy as np  # noqa: E402
+import test_layers as layers  # noqa: E402
 import test_record as records  # noqa: E402
 from peer_table import ceiling, figures, models, nets, report, rounds, sampling  # noqa: E402
 from peer_table.protocol import PeerFailed, Worker  # noqa: E402
@@ -273,7 +274,7 @@ def test_words_of_samples():
 
 def main():
     passed = failed = 0
-    for name, test in [*globals().items(), *vars(records).items()]:
+    for name, test in [*globals().items(), *vars(layers).items(), *vars(records).items()]:
         if not name.startswith("test_"):
             continue
         try:

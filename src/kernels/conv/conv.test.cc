@@ -107,16 +107,40 @@ TEST_P(Conv, GroupsAndAsymmetricPadding) {
 TEST_P(Conv, DepthwiseShapes) {
   for (int64_t size : {3, 8, 21})
     for (int64_t channels : {1, 16, 37})
-      for (int64_t kernel : {1, 2, 3, 5, 8, 15})
+      for (int64_t kernel : {1, 3, 5})
         for (int64_t stride : {1, 2, 3})
           for (int64_t dilation : {1, 2})
-            for (int64_t pad : {0, 1, 2, 14}) {
+            for (int64_t pad : {0, 1, 2}) {
               if ((kernel - 1) * dilation + 1 > size + 2 * pad) continue;
               ConvCase c = square_case(size, channels, channels, kernel, stride, dilation, pad);
               c.p.groups = channels;
               c.finish(channels == 16 ? 4 : 0, channels == 37 ? 3 : 0);
               c.epilogue.bias = c.bias.data();
               SCOPED_TRACE(testing::Message() << size << " c=" << channels << " k=" << kernel << " s=" << stride
+                                              << " d=" << dilation << " p=" << pad);
+              c.run(GetParam(), ConvAlgorithm::kDepthwise, {.threads = 2}, 1);
+              ASSERT_NO_FATAL_FAILURE(c.check());
+            }
+}
+
+// Windows: wider than a row, taps outside, channels behind the last whole vector.
+TEST_P(Conv, DepthwiseWide) {
+  for (int64_t width : {3, 8, 21})
+    for (int64_t channels : {16, 21})
+      for (int64_t kernel : {2, 8, 15})
+        for (int64_t stride : {1, 2})
+          for (int64_t dilation : {1, 2})
+            for (int64_t pad : {0, 2, 14}) {
+              ConvCase c = square_case(3, channels, channels, kernel, stride, dilation, pad);
+              c.p.groups = channels;
+              c.p.in[2] = width;
+              c.p.kernel[1] = 2, c.p.dilation[1] = 1, c.p.pad[1] = 1;
+              set_out(c.p, pad);
+              c.p.out[1] = 4 / stride;
+              if (c.p.out[2] <= 0) continue;
+              c.finish(0, channels == 21 ? 3 : 0);
+              c.epilogue.bias = c.bias.data();
+              SCOPED_TRACE(testing::Message() << width << " c=" << channels << " k=" << kernel << " s=" << stride
                                               << " d=" << dilation << " p=" << pad);
               c.run(GetParam(), ConvAlgorithm::kDepthwise, {.threads = 2}, 1);
               ASSERT_NO_FATAL_FAILURE(c.check());

@@ -165,7 +165,8 @@ void copy_row(const float* in, int64_t in_pixel, int64_t channels, float* out, c
   }
 }
 
-// One vector of each of a row's pixels, out of `sources` vectors from `in` on, of which `floats` may be read.
+// One vector of each of a row's pixels, picked out of those from `in` on that hold l.reach floats; `floats` may be
+// read.
 template <bool kFull>
 MICA_INLINE void spread_pixels(const float* in, int64_t in_pixel, float* out, const GroupedBand& band,
                                const GroupedLanes& l, int64_t count, int64_t floats) {
