@@ -10,12 +10,12 @@ from pathlib import Path
 
 from peer_table import ceiling, convert, install, machine, record, report, rounds, sampling
 from peer_table.adapters import FILES, TITLES
+from peer_table.install import CACHE
 from peer_table.nets import NAMES, is_made
 from peer_table.protocol import Worker
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mica-bench"
 
 
 def arguments():
@@ -193,11 +193,7 @@ def measure(args, nets):
 
 def main():
     args = arguments()
-    python = install.environment(args.venv, install.PEERS, install.PEERS_ALONE)
-    if Path(sys.prefix).resolve() != Path(args.venv).resolve():   # the rest needs numpy and matplotlib
-        os.execv(python, [str(python), str(HERE.parent / "peers"), *sys.argv[1:]])
-    # A converter of the peers calls whatever pip it finds: the caller's environment must not be that one.
-    os.environ["PATH"] = os.pathsep.join([str(Path(args.venv).resolve() / "bin"), os.environ.get("PATH", "")])
+    python = install.enter(args.venv, HERE.parent / "peers")
     names = wanted_nets(args)
     if not names:
         sys.exit("no network has such a name: " + ", ".join(NAMES))

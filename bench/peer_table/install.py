@@ -1,8 +1,10 @@
 """The virtual environments: one with the peers, one with what makes the networks (torch, which is large)."""
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mica-bench"
 PEERS = ("numpy", "onnx", "matplotlib", "onnxruntime", "openvino", "MNN", "ncnn", "ai-edge-litert", "tract")
 # Its wheel holds a program of its own; the packages that it names as requirements are not needed for that.
 PEERS_ALONE = ("pnnx",)
@@ -12,6 +14,16 @@ STAMP = "installed.txt"
 
 def python_of(folder):
     return Path(folder) / "bin" / "python3"
+
+
+def enter(venv, program):
+    """Goes on as `program` in the peers' environment, where numpy and the peers are; returns its Python there."""
+    python, folder = environment(venv, PEERS, PEERS_ALONE), Path(venv).resolve()
+    if Path(sys.prefix).resolve() != folder:
+        os.execv(python, [str(python), str(program), *sys.argv[1:]])
+    # A converter of the peers calls whatever pip it finds: the caller's environment must not be that one.
+    os.environ["PATH"] = os.pathsep.join([str(folder / "bin"), os.environ.get("PATH", "")])
+    return python
 
 
 def environment(folder, packages, alone=(), say=print):

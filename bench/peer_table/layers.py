@@ -5,17 +5,15 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from peer_table import install
+from peer_table import convert, install
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mica-bench"
 PROGRAMS = ("mica", "onnxruntime", "openvino")
 AGREE = 1e-4   # of the largest value of the answer
 TURNS, TURN_SECONDS = 3, 0.05
@@ -30,7 +28,7 @@ def arguments():
     add("--seed", type=int, default=0, help="of the first network; the next ones count up")
     add("--kinds", default="", help="comma-separated; default: all")
     add("--library", default=str(ROOT / "build" / "libmica.so"), help="Mica's shared library")
-    add("--venv", default=str(CACHE / "peers"), help="virtual environment of the peers; made when missing")
+    add("--venv", default=str(install.CACHE / "peers"), help="virtual environment of the peers; made when missing")
     add("--json", default="", help="a file for the figures")
     return parser.parse_args()
 
@@ -79,9 +77,9 @@ def converted(name, file):
         return file
     to = file.replace(".onnx", ".mica")
     program = Path(os.environ["MICA_LIBRARY"]).parent / "mica"
-    done = subprocess.run([str(program), "convert", file, "-o", to, "--no-check"], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip())
+    problem = convert.run([program, "convert", file, "-o", to, "--no-check"], Path(file).parent)
+    if problem:
+        raise RuntimeError(problem)
     return to
 
 
@@ -100,9 +98,7 @@ def text_of(row):
 
 def main():
     args = arguments()
-    python = install.environment(args.venv, install.PEERS, install.PEERS_ALONE)
-    if Path(sys.prefix).resolve() != Path(args.venv).resolve():
-        os.execv(python, [str(python), str(HERE.parent / "layers"), *sys.argv[1:]])
+    install.enter(args.venv, HERE.parent / "layers")
     from peer_table import layer_kinds
     kinds = args.kinds.split(",") if args.kinds else sorted(layer_kinds.KINDS)
     unknown = [kind for kind in kinds if kind not in layer_kinds.KINDS]

@@ -88,7 +88,7 @@ void grouped_tile(const GroupedRow& g, int64_t o, int64_t count) {
 // A row's tiles: as many wide ones as needed, some of them narrow where that leaves less over. Groups of one sum, which
 // are rare, have wide ones only.
 struct GroupedTiles {
-  int diagonals, wide;
+  int wide;
   int64_t count, wide_count;
   void (*run_wide)(const GroupedRow& g, int64_t o, int64_t count);
   void (*run_narrow)(const GroupedRow& g, int64_t o, int64_t count);
@@ -96,9 +96,10 @@ struct GroupedTiles {
 template <int kDiagonals>
 MICA_INLINE GroupedTiles grouped_tiles(int64_t width) {
   constexpr int kWide = kWideGroupedTile<kDiagonals>, kNarrow = kDiagonals == 1 ? kWide : kNarrowGroupedTile;
-  const int64_t count = (width + kWide - 1) / kWide, spare = count * kWide - width;
-  const int64_t narrow = kNarrow < kWide ? spare / (kWide - kNarrow + (kNarrow == kWide)) : 0;
-  return {kDiagonals, kWide, count, count - narrow, grouped_tile<kDiagonals, kWide>, grouped_tile<kDiagonals, kNarrow>};
+  const int64_t count = (width + kWide - 1) / kWide;
+  int64_t narrow = 0;
+  if constexpr (kNarrow < kWide) narrow = (count * kWide - width) / (kWide - kNarrow);
+  return {kWide, count, count - narrow, grouped_tile<kDiagonals, kWide>, grouped_tile<kDiagonals, kNarrow>};
 }
 
 // The last tile makes outputs of its neighbour once more, to the same bits.
@@ -129,7 +130,7 @@ struct GroupedBand {
   int64_t channel, unit;
   Pixel corner;         // the input pixel under tap 0 of the first output
   int64_t rows, pixel;  // input rows from corner.y on; floats of a pixel
-  int64_t versions;
+  int64_t blocks, versions;
   float* data;
   DepthwiseTap* taps;                   // for kernel[0] · kernel[1] rows
   int64_t* steps;                       // for kernel[2] · blocks
@@ -259,7 +260,7 @@ void run_grouped_unit(const ConvArgs& args, const GroupedTiles& tiles, const Gro
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
   const int64_t width = p.in_channels / p.groups, depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * width;
-  const int64_t blocks = width / tiles.diagonals, versions = band.versions;  // more blocks are vectors of their own
+  const int64_t blocks = band.blocks, versions = band.versions;  // more blocks are vectors of their own
   GroupedRow g{.taps = band.taps,
                .steps = p.kernel[2] * blocks,
                .pixel_step = p.stride[2] * band.pixel,
@@ -310,6 +311,7 @@ void grouped_band(const ConvArgs& args, DepthwiseRange range, float* scratch) {
                    .corner = corner_of(p, first),
                    .rows = (range.row_end - range.row_begin - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] + 1,
                    .pixel = layout.unit * layout.versions,
+                   .blocks = layout.blocks,
                    .versions = !spreads && layout.versions > kLanes / 4 ? kLanes / 4 : layout.versions,
                    .data = scratch + layout.band,
                    .taps = reinterpret_cast<DepthwiseTap*>(scratch),

@@ -41,9 +41,8 @@ template <bool kScale>
 Value* into_group_norm(const Match& m, Builder& build) {
   const Node& norm = m.node("norm");
   const Type& x = m["norm"]->type;
-  if (!norm.inputs[1]->is_constant() || !norm.inputs[2]->is_constant() || !(m.root->outputs[0]->type == x))
+  if (!(m.root->outputs[0]->type == x) || m["k"]->type.dtype != x.dtype || !x.shape.known() || !x.shape[1].is_fixed())
     return nullptr;
-  if (m["k"]->type.dtype != x.dtype || !x.shape.known() || !x.shape[1].is_fixed()) return nullptr;
   const int64_t channels = x.shape[1].value();
   const std::vector<double> k = contents::along_axis(*m["k"], x.shape.rank, 1, channels);
   if (k.empty()) return nullptr;
