@@ -119,7 +119,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     TileFetch fetch = {at.fetch, at.fetch_period};
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
-      for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
+      const auto step = [&]() __attribute__((always_inline)) {
         F32 row[V];  // one row reads each vector once, where it is multiplied
         if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = panel_vector(b, panel_stride, j);
         if (kPaired) row[V - 1] = lower_halves(row[V - 1], row[V - 1]);
@@ -133,7 +133,13 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
             pair[i / 2] = fma(select(first_lanes(kLanes / 2), set1(a.row(i - 1)[0]), value), row[V - 1], pair[i / 2]);
         }
         b += kPanel;
+        a.advance();
+      };
+      const float* const end = a.at[0] + block.segment_k;
+      if constexpr (R == 1) {
+        while (end - a.at[0] >= 8) MICA_UNROLL for (int u = 0; u < 8; ++u) step();
       }
+      while (a.at[0] < end) step();
     }
     if constexpr (kPaired) part_rows(pair, sum);
     const bool part = kPart && at.columns < P * kPanel;

@@ -388,7 +388,7 @@ void split_units(RecurrentStep& s, int threads) {
 // Weights that one thread reads in the other order with every other time step, as many at a time as a tile takes of one
 // row.
 void split_weights(RecurrentStep& s) {
-  constexpr int64_t kPanelsAtATime = 8;
+  constexpr int64_t kPanelsAtATime = 16;
   const GemmChoice& c = s.product.choice;
   if (c.m_tasks == 1 && c.n_tasks == 1) cut_panels(s.product, kPanelsAtATime);
 }
