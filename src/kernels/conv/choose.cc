@@ -264,6 +264,31 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
   return false;
 }
 
+ConvProblem as_line(const ConvProblem& problem) {
+  ConvProblem p = problem;
+  const bool adjacent = p.in_channels == 1 ? p.in_view.pixel == 1 : p.in_view.channel == 1;
+  if (!adjacent || has_pixels(p)) return p;
+  const bool across = p.kernel[2] == p.in[2] && p.out[2] == 1 && p.pad[2] == 0 && p.dilation[2] == 1;
+  // Longer rows of the product are better copied and multiplied in parts.
+  if (p.groups == 1 && across && p.in_view.pixel == p.in_channels && taps_of(p) * p.in_channels <= kMostDepth) {
+    p.in_channels *= p.in[2];
+    p.in_view.pixel = p.in_channels;
+    p.in_view.channel = p.in[2] = p.kernel[2] = 1;
+  }
+  for (int axis = 0; axis < 2 && p.in[2] == 1 && p.out[2] == 1 && p.kernel[2] == 1 && p.pad[2] == 0; ++axis) {
+    for (int64_t(*a)[3] : {&p.in, &p.out, &p.kernel, &p.stride, &p.dilation, &p.pad}) {
+      (*a)[2] = (*a)[1];
+      (*a)[1] = (*a)[0];
+      (*a)[0] = a == &p.pad ? 0 : 1;
+    }
+    for (ConvView* v : {&p.in_view, &p.out_view, &p.residual_view}) {
+      v->pixel = v->row;
+      v->row = v->depth;
+    }
+  }
+  return p;
+}
+
 ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits,
                        bool on_the_way) {
   ConvChoice c;

@@ -163,6 +163,10 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem, Isa isa, const G
 // or must not matter.
 ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem);
 
+// The same sums along fewer axes, for kImplicit and kDepthwise: a kernel across whole rows has one column of all the
+// row's channels, and a picture of one column is a line. Steps of k keep their order, weights their packed form.
+ConvProblem as_line(const ConvProblem& problem);
+
 // Pure. `algorithm` must fit. `on_the_way`: Winograd's weights are transformed where they are needed, from the panels
 // of kImplicit; the bits are the same.
 ConvChoice choose_conv(const ConvProblem& problem, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits,

@@ -110,8 +110,11 @@ Result<ConvAlgorithm> take_input(BindScope& scope, const conv::Sizes& sizes, con
 
 // The algorithm's tiles and tasks; where that pays, the product's rows are gathered by a step of their own.
 Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& step) {
-  const ConvProblem& p = step.args.problem;
+  ConvProblem& p = step.args.problem;
   ConvChoice& choice = step.args.choice;
+  // Means and bands are of rows as the attributes say them.
+  const bool has_line = algorithm == ConvAlgorithm::kImplicit || algorithm == ConvAlgorithm::kDepthwise;
+  if (has_line && !scope.band && scope.row_means < 0) p = as_line(p);
   choice = choose_conv(p, algorithm, step.isa, step.limits, step.policy.on_the_way());
   if (!kWithGather || scope.band) return {};
   choose_gathered(p, step.isa, step.limits, choice);
@@ -135,12 +138,13 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, begun.sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
   step->policy.tuned = tuned_algorithm(scope, p);
+  const ConvProblem plain = p;
   MICA_TRY_STATUS(take_choice(scope, algorithm, *step));
   if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
     step->operands.row_means = scope.row_means;
     scope.row_means_done = true;
   }
-  MICA_TRY_STATUS(conv::pack_weights(scope, *step));
+  MICA_TRY_STATUS(conv::pack_weights(scope, plain, *step));
   MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(algorithm, scope.row_means_done)));
   MICA_TRY_STATUS(finish_channels_last(scope, begun.y, scope.output(0).view, begun.to));
   scope.shared_residual_done = p.residual_in_place;

@@ -53,6 +53,31 @@ TEST(Conv, OneAndThreeAxes) {
   check(conv({1, 2, 5, 4, 6}, {3, 2, 2, 3, 2}, with({0, 1, 0, 1, 1, 1})));
 }
 
+// Columns as lines, of one axis and of two; the last two are padded beside the column.
+TEST(Conv, OneColumn) {
+  check(conv({2, 6, 23, 1}, {5, 6, 4, 1}, with({2, 0, 1, 0}, {2, 1}, 1, {2, 1})));
+  check(conv({1, 19, 31, 1}, {19, 1, 9, 1}, with({4, 0, 4, 0}, {1, 3}, 19)));
+  check(conv({2, 1, 17, 1}, {3, 1, 5, 1}, with({0, 0, 3, 0}, {2, 1})));
+  check(conv({2, 3, 7, 9, 1}, {4, 3, 2, 3, 1}, with({1, 0, 0, 0, 2, 0}, {1, 2, 1})));
+  check(conv({1, 5, 11, 1, 1}, {5, 1, 3, 1, 1}, with({1, 0, 0, 1, 0, 0}, {}, 5)));
+  check(conv({1, 4, 8, 1}, {4, 4, 3, 1}, with({1, 1, 1, 1})));
+  check(conv({1, 4, 8, 1}, {4, 4, 3, 1}, with({1, 1, 1, 0}, {1, 2})));
+}
+
+// Kernels across whole rows, of one channel and of several; some with padding beside them or many steps of k.
+TEST(Conv, AcrossRows) {
+  check(conv({1, 1, 33, 20}, {18, 1, 3, 20}, with({})));
+  check(conv({2, 5, 12, 7}, {4, 5, 3, 7}, with({1, 0, 2, 0}, {2, 3}, 1, {2, 1})));
+  check(conv({2, 3, 6, 5}, {17, 3, 6, 5}, with({})));
+  check(conv({1, 2, 5, 6, 4}, {3, 2, 2, 3, 4}, with({0, 1, 0, 1, 0, 0})));
+  check(conv({1, 3, 4, 6}, {5, 3, 2, 6}, with({0, 1, 0, 1})));
+  check(conv({1, 3, 4, 6}, {5, 3, 2, 6}, with({0, 1, 0, 0}, {1, 2})));
+  check(conv({1, 20, 4, 67}, {3, 20, 2, 67}, with({})));
+  Problem p = conv({1, 2, 9, 6}, {5, 2, 3, 6}, {});
+  p.inputs[1].constant = false;
+  check(p);
+}
+
 TEST(Conv, SameKeepsTheSize) {
   for (const char* pad : {"same_upper", "same_lower"})
     check(conv({1, 2, 7, 8}, {3, 2, 4, 2}, {{"auto_pad", pad}, {"strides", std::vector<int64_t>{2, 1}}}));
