@@ -27,9 +27,11 @@ PoolChoice choose_pool(const PoolProblem& p, int threads) {
   PoolChoice c;
   const int64_t rows = p.images * p.out[0] * p.out[1];
   if (rows <= 0 || p.out[2] <= 0 || p.channels <= 0) return c;
-  // About a load a pixel of a window: 30,000 of them are some 5 µs.
-  const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
-  const int64_t work = rows * p.out[2] * ceil_div(p.channels, 16) * taps / 30000;
+  // Some 5 µs each: 30,000 loads, about one a pixel of a window, or 150 KB from beyond the second-level cache.
+  const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], pixels = rows * p.out[2];
+  const int64_t loads = pixels * ceil_div(p.channels, 16) * taps / 30000;
+  const int64_t bytes = (pixels + p.images * p.in[0] * p.in[1] * p.in[2]) * p.channels * 4;
+  const int64_t work = most(loads, bytes / 150000);
   const int64_t wanted = threads > 1 ? (work < 1 ? 1 : least(4 * static_cast<int64_t>(threads), work)) : 1;
   const int64_t row_tasks = least(rows, wanted),
                 channel_tasks = least(ceil_div(p.channels, 64), ceil_div(wanted, row_tasks));

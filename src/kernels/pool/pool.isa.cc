@@ -137,6 +137,49 @@ void pool_row(const PoolProblem& p, const Windows& w, float* out, int64_t channe
   }
 }
 
+// Maxima of few channels, side by side: a row is one line of numbers, whose neighbours are `channels` apart. Windows
+// begin at every pixel, of which the outputs' are kept. (Sums would depend on the instruction set.)
+constexpr bool kWithLines = kLanes >= 8 && has_part("operator", "max_pool");
+MICA_INLINE bool has_lines(const PoolProblem& p) {
+  return kWithLines && 2 * p.channels <= kLanes && p.in_view.pixel == p.channels && p.out_view.pixel == p.channels &&
+         p.out[2] > 1 && reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p);
+}
+
+// w: as of pool_row.
+void max_of_line(const PoolProblem& p, const Windows& w, float* out) {
+  constexpr int64_t kRoom = kColumns * kLanes;
+  alignas(64) float line[kRoom + 2 * kLanes];
+  const int64_t c = p.channels, stride = p.stride[2] * c, most = (kRoom / c - reach_of(p)) / p.stride[2] + 1;
+  const F32 least = set1(-__builtin_inff());
+  for (int64_t ox = 0; ox < p.out[2]; ox += most) {
+    const int64_t count = p.out[2] - ox < most ? p.out[2] - ox : most, first = ox * p.stride[2] - p.pad[2];
+    const int64_t reach = (count - 1) * p.stride[2] + reach_of(p);
+    const int64_t begin = first < 0 ? 0 : first, end = first + reach < p.in[2] ? first + reach : p.in[2];
+    const int64_t before = (begin - first < reach ? begin - first : reach) * c;
+    const int64_t inside = end > begin ? (end - begin) * c : 0;
+    for (int64_t i = 0; i < before; i += kLanes) store(line + i, least);
+    for (int64_t i = 0; i < inside; i += kLanes) {
+      const int lanes = inside - i < kLanes ? static_cast<int>(inside - i) : kLanes;
+      F32 column = least;
+      const float* in = w.x + begin * c + i;
+      for (int64_t z = 0; z < w.counts[0]; ++z, in += w.steps[0])
+        for (int64_t y = 0; y < w.counts[1]; ++y) column = max_nan(column, load_partial(in + y * w.steps[1], lanes));
+      store(line + before + i, column);
+    }
+    for (int64_t i = before + inside; i < reach * c + kLanes; i += kLanes) store(line + i, least);
+    const bool all = p.stride[2] == 1;
+    const int64_t places = (count - 1) * stride + c;
+    for (int64_t i = 0; i < places; i += kLanes) {
+      F32 window = load(line + i);
+      for (int64_t t = 1; t < p.kernel[2]; ++t) window = max_nan(window, load(line + i + t * p.dilation[2] * c));
+      store_partial((all ? out : line) + i, window, places - i < kLanes ? static_cast<int>(places - i) : kLanes);
+    }
+    for (int64_t i = 0; !all && i < count; ++i)
+      for (int64_t j = 0; j < c; ++j) out[i * c + j] = line[i * stride + j];
+    out += count * c;
+  }
+}
+
 template <PoolKind kKind>
 void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t channel_begin, int64_t channel_end) {
   const PoolProblem& p = args.problem;
@@ -149,12 +192,16 @@ void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t
     float* out = args.y + image * p.out_view.image + oz * p.out_view.depth + oy * p.out_view.row;
     const int64_t steps[3] = {p.dilation[0] * p.in_view.depth, p.dilation[1] * p.in_view.row, p.in_view.pixel};
     if constexpr (kSharesColumns<kKind>) {
-      if (shares_columns(p)) {
+      const bool lines = kKind == PoolKind::kMax && has_lines(p);
+      if (lines || shares_columns(p)) {
         const Windows w{x,
                         {z.last - z.first, y.last - y.first, p.in[2]},
                         {steps[0], steps[1], steps[2]},
                         static_cast<float>(z.count * y.count)};
-        pool_row<kKind>(p, w, out, channel_begin, channel_end);
+        if (lines)
+          max_of_line(p, w, out);
+        else
+          pool_row<kKind>(p, w, out, channel_begin, channel_end);
         continue;
       }
     }

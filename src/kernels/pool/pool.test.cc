@@ -146,6 +146,32 @@ TEST_P(Pool, LargeWindows) {
           }
 }
 
+// Rows that are lines of numbers: more of them than are kept at a time, windows without a pixel.
+TEST_P(Pool, FewChannels) {
+  for (int64_t width : {2, 31, 333, 1100})
+    for (int64_t channels : {1, 2, 3, 4, 7, 8})
+      for (int64_t kernel : {2, 3})
+        for (int64_t stride : {1, 2, 3})
+          for (int64_t pad : {0, 5}) {
+            PoolCase c;
+            const bool average = (kernel + stride + channels) % 2 == 0;
+            c.p = {.kind = average ? PoolKind::kAverage : PoolKind::kMax,
+                   .images = 2,
+                   .channels = channels,
+                   .in = {stride, 5, width},
+                   .kernel = {stride, 2, kernel},
+                   .stride = {1, 2, stride},
+                   .dilation = {1, 1, 1 + pad / 4},
+                   .pad = {0, pad / 5, pad},
+                   .pad_after = {0, 1, 9},
+                   .count_padding = pad == 5};
+            c.finish(0);
+            for (size_t i = 0; i < c.x.size() && !average; i += 97) c.x[i] = i % 2 ? NAN : INFINITY;
+            c.run(GetParam(), 2);
+            ASSERT_NO_FATAL_FAILURE(c.check()) << width << "x" << channels << " k=" << kernel << " s=" << stride;
+          }
+}
+
 TEST_P(Pool, GlobalAndThreeAxes) {
   for (int kind = 0; kind < 4; ++kind)
     for (int64_t depth : {1, 3}) {
