@@ -24,5 +24,6 @@ std::vector<RuleCase> block_cases();  // shuffles, concatenations, products
 std::vector<RuleCase> attention_cases();
 std::vector<RuleCase> weight_cases();
 std::vector<RuleCase> pixel_cases();
+std::vector<RuleCase> primitive_cases();
 
 }  // namespace mica::support

@@ -288,10 +288,12 @@ void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin
   }
 }
 
+// Rows of so many neighbours are searched side by side: longer ones are worth vectors of their own.
+constexpr int64_t kMostArgRows = 4 * kLanes;
+
 // Whether y takes the leader's place, when it stands behind it.
-template <bool kLast>
-MICA_INLINE Mask leads(F32 y, F32 leader) {
-  if constexpr (kLast) return mask_or(ge(y, leader), is_nan(y));
+MICA_INLINE Mask leads(F32 y, F32 leader, bool last) {
+  if (last) return mask_or(ge(y, leader), is_nan(y));
   return mask_or(gt(y, leader), mask_and(is_nan(y), mask_not(is_nan(leader))));
 }
 // The same for any two places.
@@ -302,23 +304,27 @@ bool leads(float y, int32_t y_at, float leader, int32_t leader_at, bool last) {
   return y > leader;
 }
 
-template <bool kLast>
-void arg_lanes(const ArgArgs& args, F32 sign, const float* x, int64_t* out, int width) {
-  F32 leader = bit_xor(load_some(x, width), sign);
+// Lanes side by side: neighbours, or the rows of neighbours that lie `apart` floats from each other (else 1).
+struct ArgLanes {
+  int width;
+  int64_t apart, out_lane;
+  MICA_INLINE F32 at(const float* x) const { return apart == 1 ? load_some(x, width) : load_strided(x, apart); }
+};
+void arg_lanes(const ArgArgs& args, F32 sign, const float* x, int64_t* out, const ArgLanes& lanes) {
+  F32 leader = bit_xor(lanes.at(x), sign);
   I32 place = zero_i32();
   for (int64_t i = 1; i < args.n; ++i) {
-    const F32 y = bit_xor(load_some(x + i * args.in_stride, width), sign);
-    const Mask wins = leads<kLast>(y, leader);
+    const F32 y = bit_xor(lanes.at(x + i * args.in_stride), sign);
+    const Mask wins = leads(y, leader, args.last);
     leader = select(wins, y, leader);
     place = select(wins, set1(static_cast<int32_t>(i)), place);
   }
   int32_t lane[kLanes];
   store(lane, place);
-  for (int i = 0; i < width; ++i) out[i * args.out_lane] = lane[i];
+  for (int i = 0; i < lanes.width; ++i) out[i * lanes.out_lane] = lane[i];
 }
 
 // A row of neighbours: each lane finds its own leader, and they meet at the end.
-template <bool kLast>
 int64_t arg_row(const ArgArgs& args, F32 sign, const float* x) {
   const int first = static_cast<int>(least(kLanes, args.n));
   F32 leader = bit_xor(load_some(x, first), sign);
@@ -327,7 +333,7 @@ int64_t arg_row(const ArgArgs& args, F32 sign, const float* x) {
   for (; i + kLanes <= args.n; i += kLanes) {
     at = add(at, set1(static_cast<int32_t>(kLanes)));
     const F32 y = bit_xor(load(x + i), sign);
-    const Mask wins = leads<kLast>(y, leader);
+    const Mask wins = leads(y, leader, args.last);
     leader = select(wins, y, leader);
     place = select(wins, at, place);
   }
@@ -342,29 +348,31 @@ int64_t arg_row(const ArgArgs& args, F32 sign, const float* x) {
   }
   int best = 0;
   for (int k = 1; k < count; ++k)
-    if (leads(values[k], places[k], values[best], places[best], kLast)) best = k;
+    if (leads(values[k], places[k], values[best], places[best], args.last)) best = k;
   return places[best];
 }
 
-template <bool kLast>
-void arg_tasks(const ArgArgs& args, const float* in, int64_t* out, int64_t begin, int64_t end) {
+void arg(const ArgArgs& args, const float* in, int64_t* out, int64_t begin, int64_t end) {
   const F32 sign = set1(args.smallest ? -0.0f : 0.0f);
+  // Short rows: as many at a time as there are lanes.
+  const bool neighbours = args.lanes == 1 && args.in_stride == 1;
+  const ArgLanes rows = {kLanes, args.in_outer[0], args.out_outer[0]};
+  if (neighbours && args.n <= kMostArgRows && args.outer_loops == 1 && rows.apart > 1)
+    for (; begin + kLanes <= end; begin += kLanes)
+      arg_lanes(args, sign, in + begin * rows.apart, out + begin * rows.out_lane, rows);
   for (int64_t task = begin; task < end; ++task) {
     const int64_t row = task / args.lane_blocks, lane = task % args.lane_blocks * kLaneBlock;
     const float* from = in + offset_of(row, args.outer, args.in_outer, args.outer_loops) + lane;
     int64_t* to = out + offset_of(row, args.outer, args.out_outer, args.outer_loops) + lane * args.out_lane;
-    if (args.lanes == 1 && args.in_stride == 1) {
-      *to = arg_row<kLast>(args, sign, from);
+    if (neighbours) {
+      *to = arg_row(args, sign, from);
       continue;
     }
     const int64_t lanes = least(kLaneBlock, args.lanes - lane);
     for (int64_t v = 0; v < lanes; v += kLanes)
-      arg_lanes<kLast>(args, sign, from + v, to + v * args.out_lane, static_cast<int>(least(kLanes, lanes - v)));
+      arg_lanes(args, sign, from + v, to + v * args.out_lane,
+                {static_cast<int>(least(kLanes, lanes - v)), 1, args.out_lane});
   }
-}
-
-void arg(const ArgArgs& args, const float* in, int64_t* out, int64_t begin, int64_t end) {
-  args.last ? arg_tasks<true>(args, in, out, begin, end) : arg_tasks<false>(args, in, out, begin, end);
 }
 
 }  // namespace

@@ -104,6 +104,20 @@ TEST(Reduce, EmptySetsHaveTheirNeutralElement) {
          .expect = {{.numbers = {-kInf, -kInf}}}});
 }
 
+// Rows that are searched side by side, and what is left of them; equal elements and NaN.
+TEST(ArgReduce, ShortRows) {
+  for (const int64_t n : {2, 5, 21, 64, 65})
+    for (const bool smallest : {false, true})
+      for (const bool last : {false, true}) {
+        std::vector<double> numbers;
+        for (int64_t i = 0; i < 37 * n; ++i) numbers.push_back(i % 29 == 0 ? NAN : static_cast<double>(i * i % 7));
+        check({.op = "arg_reduce",
+               .attributes = {{"axis", -1}, {"smallest", smallest}, {"last", last}},
+               .inputs = {list({37, n}, numbers)},
+               .expect_kernel = "arg_reduce_f32"});
+      }
+}
+
 TEST(ArgReduce, TiesAndNan) {
   const Spec x = list({2, 4}, {1, 3, 3, 2, 5, 1, 1, 5});
   check({.op = "arg_reduce", .attributes = {{"axis", 1}}, .inputs = {x}, .expect = {{.numbers = {1, 0}}}});

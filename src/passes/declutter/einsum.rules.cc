@@ -1,4 +1,4 @@
-// Einstein sums of two operands, spelled as the products that they are.
+// Einstein sums, spelled as the transpositions and products that they are.
 #include <algorithm>
 
 #include "ops/matmul/einsum.h"
@@ -137,8 +137,22 @@ Value* product(const Match& m, Builder& build) {
   return transposed(build, y, joined(p.batch, p.rows, p.columns), p.out);
 }
 
+// A sum of nothing: the axes in another order.
+Value* turned(const Match& m, Builder& build) {
+  const Shape& shape = m["a"]->type.shape;
+  const int rank[] = {shape.rank};
+  if (!shape.known()) return nullptr;
+  const auto parsed = einsum::parse(m.root->attributes<Einsum>().equation, rank);
+  if (!parsed.ok()) return nullptr;
+  const auto in = parsed->in[0].span(), out = parsed->out.span();
+  const Labels from(in.begin(), in.end()), to(out.begin(), out.end());
+  return distinct(from) && from.size() == to.size() ? transposed(build, m["a"], from, to) : nullptr;
+}
+
 std::vector<Rule> make() {
-  return {{"einsum-is-a-product", "einsum(a, b) → matmul(a, b), with its axes in order",
+  return {{"einsum-is-a-transpose", "einsum(a) that neither sums nor takes a diagonal → transpose(a)",
+           is(op_einsum, {any("a")}), turned},
+          {"einsum-is-a-product", "einsum(a, b) → matmul(a, b), with its axes in order",
            is(op_einsum, {any("a"), any("b")}), product}};
 }
 

@@ -17,9 +17,10 @@ using support::RuleCase;
 
 std::vector<RuleCase> all_cases() {
   std::vector<RuleCase> all;
-  for (auto list : {support::cleanup_cases(), support::region_cases(), support::arithmetic_cases(),
-                    support::composite_cases(), support::norm_cases(), support::block_cases(),
-                    support::attention_cases(), support::weight_cases(), support::pixel_cases()})
+  for (auto list :
+       {support::cleanup_cases(), support::region_cases(), support::arithmetic_cases(), support::composite_cases(),
+        support::norm_cases(), support::block_cases(), support::attention_cases(), support::weight_cases(),
+        support::pixel_cases(), support::primitive_cases()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }

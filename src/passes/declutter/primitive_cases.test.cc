@@ -1,0 +1,43 @@
+#include "support/rule_cases.h"
+
+namespace mica::support {
+
+std::vector<RuleCase> primitive_cases() {
+  const std::string x = "input %x: f32[2,3,4] \"x\"\n", whole = "input %x: i64[5] \"x\"\n";
+  const std::string yes = "# with constant %c: bool[] = {1}\n", zero = "# with constant %c: i64[] = {0}\n";
+  const std::string axes = "# with constant %a: i64[2] = {0, 2}\n";
+  const std::string axis = "constant %a: i64[1] = {1}\n";
+  const std::string normal = "alpha=1.1754944e-38, beta=3.4028235e+38\n";
+  const std::string at_least = "alpha=1.1754944e-38, beta=inf\n";
+  const std::string terms =
+      "%m = reduce(%x, %a) kind=max\n%f = clip(%m) alpha=-3.4028235e+38, beta=3.4028235e+38\n%d = sub(%x, %f)\n%e = "
+      "exp(%d)\n";
+  return {
+      {"not-is-xor", "input %x: bool[3,4] \"x\"\n", "%y = bit_not(%x)\n", "%y = bit_xor(%x, %c)\n" + yes},
+      {"not-is-xor", whole, "%y = bit_not(%x)\n", "%y = bit_xor(%x, %c)\n# with constant %c: i64[] = {-1}\n"},
+      {"nan-is-unequal", x, "%y = is_nan(%x)\n", "%e = equal(%x, %x)\n%y = bit_xor(%e, %c)\n" + yes},
+      {"infinity-is-equal", x, "%y = is_inf(%x)\n",
+       "%a = abs(%x)\n%y = equal(%a, %c)\n# with constant %c: f32[] = {inf}\n"},
+      {"infinity-is-equal", x, "%y = is_inf(%x) positive=false\n",
+       "%y = equal(%x, %c)\n# with constant %c: f32[] = {-inf}\n"},
+      {"neg-is-sub", whole, "%y = neg(%x)\n", "%y = sub(%c, %x)\n" + zero},
+      {"abs-is-max", whole, "%y = abs(%x)\n", "%n = sub(%c, %x)\n%y = max(%x, %n)\n" + zero},
+      {"spell-out-lp-norm", x + axis, "%y = lp_norm(%x) axis=1\n",
+       "%b = abs(%x)\n%m = reduce(%b, %a) kind=max\n%n = clip(%m) " + normal + "%u = div(%x, %n)\n" +
+           "%l = reduce(%u, %a) kind=l2\n%k = clip(%l) " + at_least + "%y = div(%u, %k)\n"},
+      {"spell-out-lp-norm", x + axis, "%y = lp_norm(%x) axis=1, p=1\n",
+       "%l = reduce(%x, %a) kind=l1\n%k = clip(%l) " + at_least + "%y = div(%x, %k)\n"},
+      {"spell-out-mean-variance-norm", x, "%y = mean_variance_norm(%x) axes=[0,2]\n",
+       "%m = reduce(%x, %a) kind=mean\n%c = sub(%x, %m)\n%q = square(%c)\n%v = reduce(%q, %a) kind=mean\n"
+       "%d = sqrt(%v)\n%e = add(%d, %t)\n%y = div(%c, %e)\n# with constant %t: f32[] = {1e-09}\n" +
+           axes},
+      {"spell-out-log-sum-exp", x + axis, "%y = reduce(%x, %a) kind=log_sum_exp\n",
+       terms + "%s = reduce(%e, %a)\n%l = log(%s)\n%y = add(%l, %f)\n"},
+      {"spell-out-log-sum-exp", x + axis, "%y = reduce(%x, %a) kind=log_sum_exp, keep_dims=false\n",
+       terms + "%s = reduce(%e, %a) keep_dims=false\n%l = log(%s)\n%r = reshape(%f, %h)\n%y = add(%l, %r)\n"
+               "# with constant %h: i64[2] = {2, 4}\n"},
+      {"einsum-is-a-transpose", x, "%y = einsum(%x) equation=\"abc->cab\"\n", "%y = transpose(%x) perm=[2,0,1]\n"},
+  };
+}
+
+}  // namespace mica::support
