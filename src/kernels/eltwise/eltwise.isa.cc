@@ -90,18 +90,27 @@ MICA_INLINE F32 load_bytes(const uint8_t* p, ChainType type, int n) {
   return to_f32(n == kLanes ? load_i8(codes) : load_i8_partial(codes, n));
 }
 
+// kLanes or fewer halves, as floats and back.
+MICA_INLINE F32 load_halves(const uint16_t* p, ChainType type, int n) {
+  if (type == ChainType::kF16) return n == kLanes ? load_f16(p) : load_f16_partial(p, n);
+  return n == kLanes ? load_bf16(p) : load_bf16_partial(p, n);
+}
+MICA_INLINE void store_halves(uint16_t* p, ChainType type, F32 v, int n) {
+  if (type == ChainType::kF16)
+    n == kLanes ? store_f16(p, v) : store_f16_partial(p, v, n);
+  else
+    n == kLanes ? store_bf16(p, v) : store_bf16_partial(p, v, n);
+}
+
 // n elements side by side as floats.
 void widen(const void* from, ChainType type, int64_t n, float* tile) {
   const auto* code = static_cast<const uint16_t*>(from);
   const auto* bytes = static_cast<const uint8_t*>(from);
   for (int64_t k = 0; k < n; k += kLanes) {
     const int left = static_cast<int>(least(kLanes, n - k));
-    if (kWithByteChains && type >= ChainType::kU8)
-      store_partial(tile + k, load_bytes(bytes + k, type, left), left);
-    else
-      store_partial(tile + k,
-                    type == ChainType::kF16 ? load_f16_partial(code + k, left) : load_bf16_partial(code + k, left),
-                    left);
+    const bool halves = !kWithByteChains || type < ChainType::kU8;
+    const F32 v = halves ? load_halves(code + k, type, left) : load_bytes(bytes + k, type, left);
+    store_partial(tile + k, v, left);
   }
 }
 
@@ -178,11 +187,7 @@ void scatter_row(const float* tile, void* to, ChainType type, int64_t stride, in
   const int64_t step = stride == 1 ? kLanes : 1;
   for (int64_t k = 0; k < n; k += step) {
     const int left = static_cast<int>(least(step, n - k));
-    const F32 v = load_partial(tile + k, left);
-    if (type == ChainType::kF16)
-      store_f16_partial(code + k * stride, v, left);
-    else
-      store_bf16_partial(code + k * stride, v, left);
+    store_halves(code + k * stride, type, load_partial(tile + k, left), left);
   }
 }
 
