@@ -78,6 +78,9 @@ struct Block {
 
 bool is_f32(ChainType type) { return (!kWithHalfChains && !kWithByteChains) || type == ChainType::kF32; }
 
+// Rows of a few elements, pairs of coordinates and the like: by columns, not row by row.
+bool is_narrow(const Block& block) { return block.columns <= 4 && block.rows > 1; }
+
 const void* offset_of(const void* data, ChainType type, int64_t elements) {
   const int64_t bytes = is_f32(type) ? 4 : !kWithByteChains || type < ChainType::kU8 ? 2 : 1;
   return static_cast<const char*>(data) + elements * bytes;
@@ -153,7 +156,7 @@ const float* gathered(const Cursor& c, const Block& block, float* tile) {
   const auto* floats = static_cast<const float*>(p);
   const bool plain = is_f32(c.type);
   if (plain && c.stride == 1 && (block.rows == 1 || c.step == n)) return floats;
-  if (c.stride == 1 || c.stride == 0) {
+  if ((c.stride == 1 || c.stride == 0) && !is_narrow(block)) {
     for (int64_t r = 0; r < block.rows; ++r) {
       const void* row = offset_of(p, c.type, r * c.step);
       const float one = c.stride == 0 ? number_at(row, c.type) : 0;
@@ -164,7 +167,7 @@ const float* gathered(const Cursor& c, const Block& block, float* tile) {
     }
     return tile;
   }
-  if (plain && c.step == 1 && n >= kLanes && block.rows >= kLanes) {
+  if (plain && c.step == 1 && !is_narrow(block) && n >= kLanes && block.rows >= kLanes) {
     turn(floats, c.stride, block, tile);
     return tile;
   }
@@ -197,7 +200,7 @@ void apply_step(const ChainStep& step, const Cursor& operand, const Block& block
   if (kTables.unary[f]) return kTables.unary[f](value, to, n, step.a, step.b);
   alignas(64) float tile[kChainTile];
   const BinaryFn* forms = kTables.binary[f];
-  if (operand.stride == 0) {  // one number for each row, or for all
+  if (operand.stride == 0 && (operand.step == 0 || !is_narrow(block))) {  // one number for each row, or for all
     const int64_t together = block.rows == 1 || operand.step == 0 ? n : block.columns;
     const void* place = operand.data;
     for (int64_t i = 0; i < n; i += together, place = offset_of(place, operand.type, operand.step)) {

@@ -1,6 +1,6 @@
 #include "kernels/move/move.h"
 #include "ops/index/axis.h"
-#include "step/run.h"
+#include "ops/index/walk.h"
 
 namespace mica {
 namespace {
@@ -65,6 +65,11 @@ Result<bool> bind(BindScope& scope) {
   if (indices.dtype != DType::kI64 && indices.dtype != DType::kI32) return false;
   MICA_TRY(const int axis, normalize_axis(scope.attributes<IndexAxis>().axis, table.rank));
   if (out.empty()) return true;
+  move::Side from = move::input_side(scope, 0);
+  if (walk(table, scope.input(1), axis, from)) {
+    MICA_TRY_STATUS(move::add_copy_step(scope, from, move::output_side(scope, 0)));
+    return true;
+  }
   GatherPlan plan;
   if (!plan_gather(table, indices, out, axis, plan)) return false;
   MICA_TRY(GatherStep * args, scope.arguments<GatherStep>());

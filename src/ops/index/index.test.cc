@@ -25,6 +25,32 @@ TEST(Gather, AxesAndTypes) {
   check_error({.op = "gather", .inputs = {iota({3}), at({1}, {3})}}, Code::kBadValue);
   check_error({.op = "gather", .inputs = {iota({3}), at({1}, {-4})}}, Code::kBadValue);
 }
+// Constant indices that walk over the table in even steps, and some that nearly do.
+TEST(Gather, Walks) {
+  const struct {
+    std::vector<int64_t> dims;
+    std::vector<double> indices;
+    bool walks;
+  } kCases[] = {{{3, 2}, {0, 1, 2, 3, 4, 5}, true},
+                {{2, 3}, {0, 1, 2, 1, 2, 3}, true},
+                {{3}, {8, 5, 2}, true},
+                {{2, 1, 2}, {4, 4, 4, 4}, true},
+                {{2, 3}, {0, 1, 2, 1, 2, 4}, false},
+                {{3}, {-1, 0, 1}, false},
+                {{2, 2}, {1, 2, 1, 3}, false},
+                {{}, {4}, false}};
+  for (const auto& c : kCases)
+    for (const DType dtype : {DType::kF32, DType::kU8, DType::kI64})
+      for (const int axis : {0, 1, 2}) {
+        std::vector<int64_t> table{2, 3, 4};
+        table[static_cast<size_t>(axis)] = 9;
+        check({.op = "gather",
+               .attributes = {{"axis", axis}},
+               .inputs = {uniform(table, 0, 100, 1, dtype), constant(at(c.dims, c.indices))},
+               .expect_kernel = c.walks ? "copy_" : "gather_rows"});
+      }
+  check_error({.op = "gather", .inputs = {iota({3}), constant(at({3}, {1, 2, 3}))}}, Code::kBadValue);
+}
 TEST(GatherElements, Axes) {
   for (int axis : {0, 1})
     check({.op = "gather_elements",

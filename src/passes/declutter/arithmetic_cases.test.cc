@@ -13,6 +13,7 @@ std::vector<RuleCase> arithmetic_cases() {
       {"mul-one", x + "constant %c: f32[4] = {1, 1, 1, 1}\n", "%a = mul(%x, %c)\n%y = relu(%a)\n", "%y = relu(%x)\n"},
       {"div-one", x + number("c", "1"), "%a = div(%x, %c)\n%y = relu(%a)\n", "%y = relu(%x)\n"},
       {"pow-two", x + number("two", "2"), "%y = pow(%x, %two)\n", "%y = square(%x)\n"},
+      {"pow-half", x + number("half", "0.5"), "%y = pow(%x, %half)\n", "%y = sqrt(%x)\n"},
       {"product-of-itself", x, "%y = mul(%x, %x)\n", "%y = square(%x)\n"},
       {"pow-three", x + number("three", "3"), "%y = pow(%x, %three)\n", "%s = square(%x)\n%y = mul(%x, %s)\n"},
       {"one-over", x + number("one", "1"), "%y = div(%one, %x)\n", "%y = reciprocal(%x)\n"},

@@ -30,6 +30,11 @@ Value* square(const Match& m, Builder& build) {
   return build.one(op_square, {m["x"]});
 }
 
+// As torch computes it; the roots of -0 and of -∞ are -0 and NaN then.
+Value* root(const Match& m, Builder& build) {
+  return same_type(m) && is_number(m["half"], 0.5) ? build.one(op_sqrt, {m["x"]}) : nullptr;
+}
+
 Value* cube(const Match& m, Builder& build) {
   if (!same_type(m) || !is_number(m["three"], 3)) return nullptr;
   return build.one(op_mul, {m["x"], build.one(op_square, {m["x"]})});
@@ -50,6 +55,7 @@ std::vector<Rule> make() {
   const Pattern one_plus_exp = is(op_add, {is(op_exp, {is(op_neg, {any("x")})}), constant("one")}).either();
   return {
       {"pow-two", "pow(x, 2) → square(x)", is(op_pow, {any("x"), constant("two")}), square},
+      {"pow-half", "pow(x, ½) → sqrt(x)", is(op_pow, {any("x"), constant("half")}), root},
       {"product-of-itself", "x · x → square(x)", is(op_mul, {any("x"), any("x")}), square},
       {"pow-three", "pow(x, 3) → x · square(x)", is(op_pow, {any("x"), constant("three")}), cube},
       {"one-over", "1 / x → reciprocal(x)", is(op_div, {constant("one"), any("x")}), reciprocal},

@@ -12,6 +12,11 @@ std::vector<RuleCase> primitive_cases() {
   const std::string terms =
       "%m = reduce(%x, %a) kind=max\n%f = clip(%m) alpha=-3.4028235e+38, beta=3.4028235e+38\n%d = sub(%x, %f)\n%e = "
       "exp(%d)\n";
+  const std::string pair = "input %x: f32[3,4,2] \"x\"\nconstant %a: i64[1] = {-1}\n";
+  const std::string parts = "%u = slice(%x, %i, %j, %l)\n%v = slice(%x, %j, %k, %l)\n";
+  const std::string places =
+      "# with constant %i: i64[1] = {0}\n# with constant %j: i64[1] = {1}\n# with constant %k: i64[1] = {2}\n"
+      "# with constant %l: i64[1] = {2}\n";
   return {
       {"not-is-xor", "input %x: bool[3,4] \"x\"\n", "%y = bit_not(%x)\n", "%y = bit_xor(%x, %c)\n" + yes},
       {"not-is-xor", whole, "%y = bit_not(%x)\n", "%y = bit_xor(%x, %c)\n# with constant %c: i64[] = {-1}\n"},
@@ -36,6 +41,9 @@ std::vector<RuleCase> primitive_cases() {
       {"spell-out-log-sum-exp", x + axis, "%y = reduce(%x, %a) kind=log_sum_exp, keep_dims=false\n",
        terms + "%s = reduce(%e, %a) keep_dims=false\n%l = log(%s)\n%r = reshape(%f, %h)\n%y = add(%l, %r)\n"
                "# with constant %h: i64[2] = {2, 4}\n"},
+      {"spell-out-product-of-two", pair, "%y = reduce(%x, %a) kind=prod\n", parts + "%y = mul(%u, %v)\n" + places},
+      {"spell-out-product-of-two", pair, "%y = reduce(%x, %a) kind=prod, keep_dims=false\n",
+       parts + "%p = mul(%u, %v)\n%y = reshape(%p, %h)\n" + places + "# with constant %h: i64[2] = {3, 4}\n"},
       {"einsum-is-a-transpose", x, "%y = einsum(%x) equation=\"abc->cab\"\n", "%y = transpose(%x) perm=[2,0,1]\n"},
   };
 }

@@ -27,8 +27,10 @@ MICA_DECLARE_OP(log);
 MICA_DECLARE_OP(lp_norm);
 MICA_DECLARE_OP(max);
 MICA_DECLARE_OP(mean_variance_norm);
+MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(neg);
 MICA_DECLARE_OP(reduce);
+MICA_DECLARE_OP(slice);
 MICA_DECLARE_OP(sqrt);
 MICA_DECLARE_OP(square);
 MICA_DECLARE_OP(sub);
@@ -119,6 +121,22 @@ Value* log_of_sum(const Match& m, Builder& build) {
   return largest ? build.one(op_add, {sum, largest}) : nullptr;
 }
 
+// The sides of a box make its area.
+Value* product_of_two(const Match& m, Builder& build) {
+  const auto& a = m.root->attributes<Reduce>();
+  const Shape& shape = m["x"]->type.shape;
+  const Elements axes(m["axes"]->constant->view);
+  if (a.kind != ReduceKind::kProd || !is_f32(m) || !shape.known() || m["axes"]->constant->view.count() != 1)
+    return nullptr;
+  const int64_t axis = axes.integer(0) + (axes.integer(0) < 0 ? shape.rank : 0);
+  if (axis < 0 || axis >= shape.rank || !shape[static_cast<int>(axis)].is(2)) return nullptr;
+  const auto number = [&](int64_t n) { return build.ints(std::vector<int64_t>{n}); };
+  Value *begin = number(0), *middle = number(1), *end = number(2), *along = number(axis);
+  Value* first = build.one(op_slice, {m["x"], begin, middle, along});
+  Value* product = build.one(op_mul, {first, build.one(op_slice, {m["x"], middle, end, along})});
+  return a.keep_dims ? product : contents::reshaped(build, product, m.root->outputs[0]->type.shape);
+}
+
 std::vector<Rule> make() {
   return {
       {"not-is-xor", "not x → x xor all bits", is(op_bit_not, {any("x")}), not_as_xor},
@@ -132,6 +150,8 @@ std::vector<Rule> make() {
        is(op_mean_variance_norm, {any("x")}), centred_and_scaled},
       {"spell-out-log-sum-exp", "log Σ exp(x) → log Σ exp(x - m) + m, m = max(x)", is(op_reduce, {any("x")}).rest(),
        log_of_sum},
+      {"spell-out-product-of-two", "Π x of two along an axis → x₀ · x₁", is(op_reduce, {any("x"), constant("axes")}),
+       product_of_two},
   };
 }
 
