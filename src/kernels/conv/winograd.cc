@@ -25,6 +25,7 @@ constexpr double kUnit = kRoundingUnit;
 constexpr double kTransformRoundings = 5;
 
 constexpr int kMostTaps = kMostWinogradPoints - 1;  // of a filter
+constexpr int64_t kMostTapsAlone = 64;              // of an axis that alone has some
 
 // A panel of `count`, each of so many channels for each slice.
 struct PanelOf {
@@ -44,18 +45,18 @@ bool exists(int points, int taps) {
   return points == 8 && (taps == 3 || taps == 5 || taps == 7);
 }
 
-// The largest Σ over points of (A_ki b_i g_i)² of any output k, over the number of taps; g_i² of both filters.
+// The largest Σ over points of (A_ki b_i g_i)² of any output k, over the number of taps; g_i² of all filters.
 double amplification(const WinogradPlane& plane, int axis) {
   const int points = plane.points[axis], taps = plane.taps[axis], filters = plane.filters[axis];
   if (points == 1) return 1;
   const WinogradPolynomials w = winograd_polynomials(points);
   const WinogradRows rows = winograd_rows(points, taps);
-  const int shorter = plane.uneven[axis] ? taps - 1 : taps, tile = plane.tile[axis];
+  const int all = filters * taps - plane.missing[axis], tile = plane.tile[axis];
   double size[kMostWinogradPoints] = {};  // (b_i g_i)²
   for (int i = 0; i < points; ++i) {
     double g = 0, b = 0;
     for (int f = 0; f < filters; ++f)
-      for (int k = 0; k < (f ? shorter : taps); ++k) g += rows.g[i][k] * rows.g[i][k];
+      for (int k = 0; k < (f + 1 < filters ? taps : taps - plane.missing[axis]); ++k) g += rows.g[i][k] * rows.g[i][k];
     const bool is_pair = i > 0 && i < points - 1;
     const int pair = (i - 1) / 2;
     for (int k = 0; k <= w.pairs; ++k) {
@@ -70,7 +71,7 @@ double amplification(const WinogradPlane& plane, int axis) {
     for (int i = 1; i < points - 1; ++i) sum += size[i] * pow(w.p[(i - 1) / 2], 2 * k);
     if (sum > most) most = sum;
   }
-  return most / (filters > 1 ? taps + shorter : taps);
+  return most / all;
 }
 
 // Aims at a slice's matrices of one panel, `u` being the group's.
@@ -90,7 +91,7 @@ WinogradSlice take_filters(const WinogradPlane& plane, int64_t slice, WinogradWe
   for (int axis = 0; axis < 2; ++axis) {
     one.points[axis] = plane.points[axis];
     one.taps[axis] = plane.taps[axis];
-    one.is_shorter[axis] = plane.uneven[axis] && s.filter[axis] == 1;
+    one.missing[axis] = s.filter[axis] + 1 == plane.filters[axis] ? plane.missing[axis] : 0;
   }
   return s;
 }
@@ -100,13 +101,18 @@ bool take_axis(const ConvProblem& p, int points, int axis, WinogradPlane& plane)
   const int from = plane.from[axis];
   const int64_t kernel = p.kernel[from], stride = p.stride[from];
   const bool single = axis == 0 && kernel == 1;
-  if (stride > 2 || kernel > 2 * kMostTaps || (stride == 2 && p.dilation[from] > 1)) return false;
-  const int64_t taps = ceil_div(kernel, stride);
+  const bool alone = axis == 1 && plane.points[0] == 1;
+  if (stride > 2 || kernel > (alone ? kMostTapsAlone : 2 * kMostTaps) || (stride == 2 && p.dilation[from] > 1))
+    return false;
+  // Filters of three taps, of four taps alone two of two.
+  const bool apart = alone && stride == 1 && kernel > 3 && !exists(points, static_cast<int>(kernel));
+  const int64_t taps = !apart ? ceil_div(kernel, stride) : kernel == 4 && points < 8 ? 2 : 3;
   if (!single && !exists(points, static_cast<int>(taps))) return false;
   plane.points[axis] = single ? 1 : points;
   plane.taps[axis] = static_cast<int>(taps);
-  plane.filters[axis] = static_cast<int>(least(stride, kernel));
-  plane.uneven[axis] = plane.filters[axis] == 2 && kernel % 2 == 1;
+  plane.filters[axis] = static_cast<int>(apart ? ceil_div(kernel, taps) : least(stride, kernel));
+  plane.between[axis] = apart ? plane.taps[axis] : 1;
+  plane.missing[axis] = static_cast<int>(plane.filters[axis] * taps - kernel);
   plane.tile[axis] = plane.points[axis] - plane.taps[axis] + 1;
   plane.in[axis] = p.in[from];
   plane.out[axis] = p.out[from];
@@ -148,10 +154,11 @@ WinogradSlice winograd_slice(const WinogradPlane& plane, int64_t slice) {
 }
 
 WinogradRange winograd_range(const WinogradPlane& plane, int point) {
-  const bool down = plane.uneven[0] && point / plane.points[1] == plane.points[0] - 1;
-  const bool across = plane.uneven[1] && point % plane.points[1] == plane.points[1] - 1;
+  const bool down = plane.missing[0] > 0 && point / plane.points[1] == plane.points[0] - 1;
+  const bool across = plane.missing[1] > 0 && point % plane.points[1] == plane.points[1] - 1;
   const int64_t first = across && plane.filters[0] == 2;
   const int64_t all = plane.filters[0] * plane.filters[1];
+  if (across && plane.filters[0] == 1) return {0, (all - 1) * plane.outer_taps};
   const int64_t end = down ? all / 2 : across ? first + all / 2 : all;
   return {first * plane.outer_taps, (end - first) * plane.outer_taps};
 }
@@ -220,7 +227,7 @@ void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const PanelSou
                    WinogradWeightsFn kernel) {
   const WinogradPlane plane = winograd_plane(p, algorithm);
   const int64_t channels = weights.k[3], panels = panel_count(weights.n), *step = weights.k_stride;
-  const int64_t *count = weights.k, down_step = step[plane.from[0]], across_step = step[plane.from[1]];
+  const int64_t down_step = step[plane.from[0]], across_step = step[plane.from[1]];
   float block[kMostTaps][kMostTaps][kPanel];
   WinogradWeights one;
   one.from = block[0][0];
@@ -234,10 +241,12 @@ void pack_winograd(const ConvProblem& p, ConvAlgorithm algorithm, const PanelSou
         for (int64_t j = 0; j < kPanel; ++j) {
           const int64_t n = panel * kPanel + j;
           const float* from = weights.data + n * weights.n_stride + s.outer * step[plane.outer] + c * step[3];
-          for (int64_t down = s.filter[0]; down < count[plane.from[0]]; down += plane.stride[0])
-            for (int64_t across = s.filter[1]; across < count[plane.from[1]]; across += plane.stride[1])
-              block[down / plane.stride[0]][across / plane.stride[1]][j] =
-                  n < weights.n ? from[down * down_step + across * across_step] : 0.0f;
+          for (int64_t y = 0; y < plane.taps[0] - one.missing[0]; ++y)
+            for (int64_t x = 0; x < plane.taps[1] - one.missing[1]; ++x) {
+              const int64_t down = s.filter[0] * plane.between[0] + y * plane.stride[0];
+              const int64_t across = s.filter[1] * plane.between[1] + x * plane.stride[1];
+              block[y][x][j] = n < weights.n ? from[down * down_step + across * across_step] : 0.0f;
+            }
         }
         kernel(one);
         for (int point = 0; point < plane.all_points(); ++point)
@@ -270,8 +279,8 @@ void aim_taps(const WinogradPlane& plane, const ConvProblem& p, int64_t slice, c
   one.tap_step[0] = plane.stride[0] * across * size;
   one.tap_step[1] = plane.stride[1] * size;
   one.panel_step = plane.outer_taps * down * across * size;
-  const int64_t row = (panel * plane.outer_taps + s.outer) * down + s.filter[0];
-  one.from = packed + (row * across + s.filter[1]) * size;
+  const int64_t row = (panel * plane.outer_taps + s.outer) * down + s.filter[0] * plane.between[0];
+  one.from = packed + (row * across + s.filter[1] * plane.between[1]) * size;
 }
 
 double winograd_error(const WinogradPlane& plane, int64_t length) {

@@ -11,7 +11,9 @@
 // With stride 2, the even and the odd taps of an axis are two plain filters, of the even and of the odd pixels, whose
 // results are summed: their pixels stand side by side like channels, too. Of an odd number of taps, the odd filter is
 // one tap shorter. It has no part in the last point, which is the coefficient of the highest power, so that 3x3 taps
-// take 121 products for 25 outputs with 6 points, 49 for 9 with 4, instead of 225 and 81.
+// take 121 products for 25 outputs with 6 points, 49 for 9 with 4, instead of 225 and 81. More taps on one axis alone
+// than tiles exist for fall apart into filters of three (of two), one behind the other: 9 taps take 4.5 products for an
+// output with 6 points.
 //
 // A NaN or an infinity reaches all outputs of the tiles that read it.
 #pragma once
@@ -29,8 +31,9 @@ struct WinogradPlane {
   int from[2] = {1, 2}, outer = 0;  // of the problem's axes: those of the plane, and the third one
   int points[2] = {1, 1};           // 1 on an axis without taps
   int taps[2] = {1, 1};             // of a filter: with stride 2, of the even taps
-  int filters[2] = {1, 1};          // 2 where the taps are split into even and odd ones
-  bool uneven[2] = {};              // whether the second filter is a tap shorter
+  int filters[2] = {1, 1};          // that the taps are split into
+  int between[2] = {1, 1};          // taps from the first one of a filter to that of the next
+  int missing[2] = {};              // so many taps fewer has the last filter
   int tile[2] = {1, 1};             // outputs of a tile
   int64_t in[2] = {}, out[2] = {};  // pixels
   int64_t pad[2] = {}, dilation[2] = {1, 1}, stride[2] = {1, 1};     // one of the latter is 1
@@ -43,7 +46,7 @@ struct WinogradPlane {
   __attribute__((always_inline)) int64_t slices() const { return outer_taps * filters[0] * filters[1]; }
   // Channels x outputs, of all points: for each slice those in which both of its filters have a part.
   __attribute__((always_inline)) int64_t matrices() const {
-    return outer_taps * (points[0] * filters[0] - uneven[0]) * (points[1] * filters[1] - uneven[1]);
+    return outer_taps * (points[0] * filters[0] - (missing[0] > 0)) * (points[1] * filters[1] - (missing[1] > 0));
   }
   int64_t all_points() const { return points[0] * points[1]; }
   int64_t all_tiles() const { return planes * tiles[0] * tiles[1] * dilation[0] * dilation[1]; }  // of one image
@@ -71,7 +74,7 @@ inline __attribute__((always_inline)) int64_t step_of(const ConvView& v, int axi
 // Channels of one panel of a filter, as w[tap][channel][16], to u[point][channel][16].
 struct WinogradWeights {
   int points[2] = {}, taps[2] = {};
-  bool is_shorter[2] = {};  // lacks the last tap of this axis, and has no part in the last point
+  int missing[2] = {};  // lacks so many last taps of this axis; then it has no part in the last point
   const float* from = nullptr;
   int64_t tap_step[2] = {};             // floats from tap to tap
   int64_t panel_step = 0;               // to the same channels of the next panel

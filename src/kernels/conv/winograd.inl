@@ -115,7 +115,8 @@ struct WinogradReach {
 };
 
 MICA_INLINE WinogradReach winograd_reach(const WinogradPlane& plane, const WinogradTile& tile, int filter, int axis) {
-  WinogradReach r{.first = tile.begin[axis] * plane.stride[axis] - plane.pad[axis] + filter,
+  WinogradReach r{.first = tile.begin[axis] * plane.stride[axis] - plane.pad[axis] +
+                           filter * plane.between[axis] * plane.dilation[axis],
                   .step = plane.dilation[axis] * plane.stride[axis],
                   .begin = 0,
                   .end = plane.points[axis]};

@@ -50,7 +50,7 @@ struct TapRuns {
   int tap[2] = {};
 
   MICA_INLINE TapRuns(const WinogradWeights& next, int64_t panels, int64_t calls) : taps(next) {
-    for (int axis = 0; axis < 2; ++axis) taps.taps[axis] -= taps.is_shorter[axis];
+    for (int axis = 0; axis < 2; ++axis) taps.taps[axis] -= taps.missing[axis];
     runs = panels * taps.taps[0] * taps.taps[1];
     if (runs > 0) pieces = calls / runs, more = calls % runs;
     if (pieces == 0) pieces = 1, more = 0;

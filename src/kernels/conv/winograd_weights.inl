@@ -23,13 +23,15 @@ MICA_INLINE void weight_points(const F32 (&d)[kTaps], F32 (&out)[kPoints]) {
   }
 }
 
-// A shorter filter has a last tap of zero, and nothing is written where it has no part. In a line where the values of
+// A shorter filter has last taps of zero, and nothing is written where it has no part. In a line where the values of
 // all points have a chance to stay in registers.
 template <int kPoints, int kTaps, bool kFlat>
 void transform_weights(const WinogradWeights& w) {
   constexpr int kDown = kFlat ? 1 : kTaps, kRows = kFlat ? 1 : kPoints;
   constexpr bool kInLine = kRows * kTaps <= 18;
-  const int down = kDown - w.is_shorter[0], across = kTaps - w.is_shorter[1];
+  // One tap at most is missing but of three on one axis: code for each that might be would be long.
+  const int down = kDown - (w.missing[0] > 0);
+  const int across = kTaps - (kFlat && kTaps == 3 ? w.missing[1] : w.missing[1] > 0);
   for (int64_t at = 0; at < w.channels * kPanel; at += kLanes) {
     F32 half[kRows][kTaps];
     repeat<kTaps, kInLine>([&](int x) __attribute__((always_inline)) {
