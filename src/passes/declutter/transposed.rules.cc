@@ -156,8 +156,60 @@ Value* conv_of_phases(const Match& m, Builder& build) {
   return without_cut(build.one(op_depth_to_space, move, {deep}), std::array{y, x}, build);
 }
 
+// Whether the input is one pixel and the output the kernel, neither cut nor padded.
+bool is_one_pixel(const ConvTranspose& a, const Shape& image, const Shape& kernel) {
+  if (a.groups != 1 || a.auto_pad != AutoPad::kNotSet || !a.output_shape.empty() || !image.known() ||
+      image.rank != kernel.rank || image.rank < 3 || !kernel.fixed())
+    return false;
+  const auto axes = static_cast<size_t>(image.rank - 2);
+  for (size_t i = 0; i < axes; ++i)
+    if (!image[static_cast<int>(i) + 2].is(1) || a.dilations.get(i, 1) != 1 || a.output_padding.get(i, 0) != 0 ||
+        a.pads.get(i, 0) != 0 || a.pads.get(i + axes, 0) != 0)
+      return false;
+  return true;
+}
+
+// As generators begin: each output of the kernel's places is a channel of a product, the places behind each other.
+Value* product_of_pixel(const Match& m, Builder& build) {
+  const Value& w = *m["w"];
+  const Shape& kernel = w.type.shape;
+  const Values& given = m.root->inputs;
+  const Value* bias = given.size() > 2 ? given[2] : nullptr;
+  if (!contents::is_float(&w) || (bias && !bias->is_constant()) || w.constant->view.empty() ||
+      !is_one_pixel(m.root->attributes<ConvTranspose>(), m["x"]->type.shape, kernel))
+    return nullptr;
+  const int64_t channels = kernel[0].value(), made = kernel[1].value();
+  const std::vector<double> from = contents::numbers(w);
+  const auto places = static_cast<int64_t>(from.size()) / (channels * made);
+  std::vector<double> to(from.size());
+  for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
+    const int64_t place = i % places, n = i / places % made, c = i / (places * made);
+    to[static_cast<size_t>((place * made + n) * channels + c)] = from[static_cast<size_t>(i)];
+  }
+  std::vector<int64_t> dims(static_cast<size_t>(kernel.rank), 1), shape = {0};
+  dims[0] = places * made;
+  dims[1] = channels;
+  Values inputs = {given[0], contents::constant(build, w.type.dtype, dims, to)};
+  if (bias) {
+    const std::vector<double> one = contents::numbers(*bias);
+    std::vector<double> all;
+    for (int64_t place = 0; place < places; ++place) all.insert(all.end(), one.begin(), one.end());
+    inputs.push_back(contents::constant(build, bias->type.dtype, std::array{places * made}, all));
+  }
+  Transpose channels_first{.perm = {0, kernel.rank - 1}};
+  for (int i = 2; i < kernel.rank; ++i) {
+    shape.push_back(kernel[i].value());
+    channels_first.perm.push(i - 1);
+  }
+  shape.push_back(made);
+  Value* parted = build.one(op_reshape, {build.one(op_conv, Conv(), inputs), build.ints(shape)});
+  return build.one(op_transpose, channels_first, {parted});
+}
+
 std::vector<Rule> make() {
-  return {{"transposed-conv-to-few-channels",
+  return {{"transposed-conv-of-one-pixel", "conv_transpose(x) of 1 x 1 → transpose(reshape(conv(x)))",
+           is(op_conv_transpose, {any("x"), constant("w")}).rest(), product_of_pixel},
+          {"transposed-conv-to-few-channels",
            "conv_transpose(x) → slice(depth_to_space(conv(x))), of a line with reshapes",
            is(op_conv_transpose, {any("x"), constant("w")}).rest(), conv_of_phases}};
 }
