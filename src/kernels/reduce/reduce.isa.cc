@@ -232,7 +232,36 @@ void softmax_lanes(const SoftmaxArgs& args, const float* x, float* out, int widt
   }
 }
 
-// Rows too short for a vector of their own go side by side: each is a lane, whoever its neighbours are.
+// n times so many neighbours, from places to places that are so far apart.
+__attribute__((noinline)) void copy_lanes(const float* from, int64_t from_step, float* to, int64_t to_step, int64_t n,
+                                          int64_t lanes) {
+  for (int64_t j = 0; j < lanes; ++j)
+    for (int64_t i = 0; i < n; ++i) to[i * to_step + j] = from[i * from_step + j];
+}
+
+// Few neighbours across a short enough axis: those of several rows go side by side. Each is a lane, whoever the others
+// are.
+constexpr int64_t kFewLanesAxis = 512;
+void softmax_few_lanes(const SoftmaxArgs& args, const float* in, float* out, int64_t row, int64_t end) {
+  const SoftmaxArgs across = {
+      .logarithm = args.logarithm, .zero_nan = args.zero_nan, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
+  float block[kFewLanesAxis * kLanes];
+  const int64_t lanes = args.lanes, together = kLanes / lanes;
+  for (; row < end; row += together) {
+    const int64_t rows = least(together, end - row);
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* from = in + offset_of(row + r, args.outer, args.in_outer, args.outer_loops);
+      copy_lanes(from, args.in_stride, block + r * lanes, kLanes, args.n, lanes);
+    }
+    softmax_lanes(across, block, block, static_cast<int>(rows * lanes));
+    for (int64_t r = 0; r < rows; ++r) {
+      float* to = out + offset_of(row + r, args.outer, args.out_outer, args.outer_loops);
+      copy_lanes(block + r * lanes, kLanes, to, args.out_stride, args.n, lanes);
+    }
+  }
+}
+
+// Rows too short for a vector of their own.
 void softmax_short_rows(const SoftmaxArgs& args, const float* in, float* out, int64_t first, int64_t end) {
   SoftmaxArgs across = {
       .logarithm = args.logarithm, .zero_nan = args.zero_nan, .n = args.n, .in_stride = kLanes, .out_stride = kLanes};
@@ -245,18 +274,7 @@ void softmax_short_rows(const SoftmaxArgs& args, const float* in, float* out, in
     softmax_lanes(across, block, block, kLanes);
     for (int64_t i = 0; i < args.n; ++i) store_strided(out + row * out_row + i, out_row, load(block + i * kLanes));
   }
-  for (; row < end; row += kLanes) {
-    const int width = static_cast<int>(least(kLanes, end - row));
-    for (int r = 0; r < width; ++r) {
-      const float* from = in + offset_of(row + r, args.outer, args.in_outer, args.outer_loops);
-      for (int64_t i = 0; i < args.n; ++i) block[i * kLanes + r] = from[i];
-    }
-    softmax_lanes(across, block, block, width);
-    for (int r = 0; r < width; ++r) {
-      float* to = out + offset_of(row + r, args.outer, args.out_outer, args.outer_loops);
-      for (int64_t i = 0; i < args.n; ++i) to[i] = block[i * kLanes + r];
-    }
-  }
+  softmax_few_lanes(args, in, out, row, end);
 }
 
 void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
@@ -268,6 +286,10 @@ void softmax(const SoftmaxArgs& args, const float* in, float* out, int64_t begin
     const int64_t first = block * args.row_block, last = least(rows, first + args.row_block);
     if (along_rows && args.n <= kShortAxis) {
       softmax_short_rows(args, in, out, first, last);
+      continue;
+    }
+    if (args.lanes > 1 && 2 * args.lanes <= kLanes && args.n <= kFewLanesAxis) {
+      softmax_few_lanes(args, in, out, first, last);
       continue;
     }
     if (kRowsTogether && along_rows && args.n <= kSumBlock) {

@@ -65,11 +65,8 @@ Result<bool> bind(BindScope& scope) {
   if (indices.dtype != DType::kI64 && indices.dtype != DType::kI32) return false;
   MICA_TRY(const int axis, normalize_axis(scope.attributes<IndexAxis>().axis, table.rank));
   if (out.empty()) return true;
-  move::Side from = move::input_side(scope, 0);
-  if (walk(table, scope.input(1), axis, from)) {
-    MICA_TRY_STATUS(move::add_copy_step(scope, from, move::output_side(scope, 0)));
-    return true;
-  }
+  MICA_TRY(const bool walks, bind_walk(scope, axis));
+  if (walks) return true;
   GatherPlan plan;
   if (!plan_gather(table, indices, out, axis, plan)) return false;
   MICA_TRY(GatherStep * args, scope.arguments<GatherStep>());

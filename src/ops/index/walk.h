@@ -1,11 +1,11 @@
 // Gathers that are strided copies.
 #pragma once
-#include "step/copy_step.h"
+#include "step/run.h"
 
 namespace mica {
 
-// Constant indices that go up (or down) by one step along each of their axes, as those of windows do: the table with
-// these axes instead, which overlap. False for others, and for indices that count from the end.
-bool walk(const TensorView& table, const BoundOperand& indices, int axis, move::Side& side);
+// Adds the step of a gather whose constant indices go up (or down) by one step along each of their axes, as those of
+// windows do. False for others, and for indices that count from the end.
+Result<bool> bind_walk(BindScope& scope, int axis);
 
 }  // namespace mica

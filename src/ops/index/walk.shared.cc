@@ -1,7 +1,11 @@
 #include "ops/index/walk.h"
 
-namespace mica {
+#include "step/copy_step.h"
 
+namespace mica {
+namespace {
+
+// The table with the axes of the indices instead of its own one: they overlap.
 bool walk(const TensorView& table, const BoundOperand& indices, int axis, move::Side& side) {
   const TensorView& view = indices.view;
   if (!indices.constant || view.count() < 2 || table.rank - 1 + view.rank > kMaxRank) return false;
@@ -29,6 +33,15 @@ bool walk(const TensorView& table, const BoundOperand& indices, int axis, move::
   for (int i = 0; i < axis; ++i) add(table.dim(i), table.stride(i));
   for (int i = 0; i < view.rank; ++i) add(view.dim(i), steps[i] * table.stride(axis));
   for (int i = axis + 1; i < table.rank; ++i) add(table.dim(i), table.stride(i));
+  return true;
+}
+
+}  // namespace
+
+Result<bool> bind_walk(BindScope& scope, int axis) {
+  move::Side from = move::input_side(scope, 0);
+  if (!walk(scope.input(0).view, scope.input(1), axis, from)) return false;
+  MICA_TRY_STATUS(move::add_copy_step(scope, from, move::output_side(scope, 0)));
   return true;
 }
 

@@ -218,6 +218,20 @@ TEST(Softmax, ZerosWhereNothingIsKnown) {
              .scale = 1,
              .expect_kernel = "softmax"});
 }
+// Fewer lanes than a vector has, of several rows side by side, and more steps than these have room for.
+TEST(Softmax, FewLanes) {
+  for (const char* op : {"softmax", "log_softmax"})
+    for (const int64_t lanes : {2, 3, 4, 7})
+      for (const int64_t n : {9, 40, 512, 513}) {
+        Problem p{.op = op, .attributes = {{"axis", 1}}, .inputs = {uniform({11, n, lanes}, -9, 9)}};
+        if (std::string_view(op) == "softmax")
+          p.inputs = {special({11, n, lanes})}, p.attributes.emplace_back("zero_nan", true);
+        p.units = 12;
+        p.scale = 1;
+        p.expect_kernel = op;
+        check(p);
+      }
+}
 TEST(Softmax, Values) {
   check({.op = "softmax", .inputs = {list({1, 2}, {0, std::log(3)})}, .expect = {{.numbers = {0.25, 0.75}}}});
   check({.op = "hardmax", .inputs = {list({1, 4}, {1, 3, 3, 2})}, .expect = {{.numbers = {0, 1, 0, 0}}}});

@@ -216,8 +216,8 @@ std::vector<RuleCase> patches_of_images() {
        "%c = conv(%x, %u, %v)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,3,1,2]\n"
        "# with constant %u: f32[4,2,1,1] = {1, 5, 2, 6, 3, 7, 4, 8}\n"
        "# with constant %v: f32[4] = {0.5, 0.5, 0.5, 0.5}\n# with constant %d: i64[4] = {0, 2, 2, 1}\n"},
-      {"transposed-conv-of-one-pixel",
-       "input %x: f32[2,1,1] \"x\"\nconstant %w: f32[1,2,3] = {1, 2, 3, 4, 5, 6}\n", "%y = conv_transpose(%x, %w)\n",
+      {"transposed-conv-of-one-pixel", "input %x: f32[2,1,1] \"x\"\nconstant %w: f32[1,2,3] = {1, 2, 3, 4, 5, 6}\n",
+       "%y = conv_transpose(%x, %w)\n",
        "%c = conv(%x, %u)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,2,1]\n"
        "# with constant %u: f32[6,1,1] = {1, 4, 2, 5, 3, 6}\n# with constant %d: i64[3] = {0, 3, 2}\n"},
       {"channels-last-of-joined-images",

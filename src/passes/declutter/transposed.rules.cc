@@ -207,11 +207,11 @@ Value* product_of_pixel(const Match& m, Builder& build) {
 }
 
 std::vector<Rule> make() {
-  return {{"transposed-conv-of-one-pixel", "conv_transpose(x) of 1 x 1 → transpose(reshape(conv(x)))",
-           is(op_conv_transpose, {any("x"), constant("w")}).rest(), product_of_pixel},
-          {"transposed-conv-to-few-channels",
-           "conv_transpose(x) → slice(depth_to_space(conv(x))), of a line with reshapes",
-           is(op_conv_transpose, {any("x"), constant("w")}).rest(), conv_of_phases}};
+  return {
+      {"transposed-conv-of-one-pixel", "conv_transpose(x) of 1 x 1 → transpose(reshape(conv(x)))",
+       is(op_conv_transpose, {any("x"), constant("w")}).rest(), product_of_pixel},
+      {"transposed-conv-to-few-channels", "conv_transpose(x) → slice(depth_to_space(conv(x))), of a line with reshapes",
+       is(op_conv_transpose, {any("x"), constant("w")}).rest(), conv_of_phases}};
 }
 
 }  // namespace
