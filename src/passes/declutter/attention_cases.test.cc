@@ -209,17 +209,6 @@ std::vector<RuleCase> patches_of_images() {
        "%j = reshape(%t, %e)\n%y = slice(%j, %f, %l, %a)\n# with constant %u: f32[2,1,2] = {3, 1, 4, 2}\n"
        "# with constant %d: i64[4] = {0, 1, 2, 4}\n# with constant %e: i64[3] = {0, 1, 8}\n"
        "# with constant %f: i64[1] = {1}\n# with constant %l: i64[1] = {-1}\n# with constant %a: i64[1] = {2}\n"},
-      {"transposed-conv-of-one-pixel",
-       "input %x: f32[n,2,1,1] \"x\"\nconstant %w: f32[2,1,2,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
-       "constant %b: f32[1] = {0.5}\n",
-       "%y = conv_transpose(%x, %w, %b) strides=[3,1]\n",
-       "%c = conv(%x, %u, %v)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,3,1,2]\n"
-       "# with constant %u: f32[4,2,1,1] = {1, 5, 2, 6, 3, 7, 4, 8}\n"
-       "# with constant %v: f32[4] = {0.5, 0.5, 0.5, 0.5}\n# with constant %d: i64[4] = {0, 2, 2, 1}\n"},
-      {"transposed-conv-of-one-pixel", "input %x: f32[2,1,1] \"x\"\nconstant %w: f32[1,2,3] = {1, 2, 3, 4, 5, 6}\n",
-       "%y = conv_transpose(%x, %w)\n",
-       "%c = conv(%x, %u)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,2,1]\n"
-       "# with constant %u: f32[6,1,1] = {1, 4, 2, 5, 3, 6}\n# with constant %d: i64[3] = {0, 3, 2}\n"},
       {"channels-last-of-joined-images",
        "input %a: f32[2,3,4,5] \"a\"\ninput %b: f32[2,3,1,2] \"b\"\nconstant %c: i64[3] = {2, 3, -1}\n",
        "%p = reshape(%a, %c)\n%q = reshape(%b, %c)\n%j = concat(%p, %q) axis=2\n%y = transpose(%j) perm=[0,2,1]\n",

@@ -44,6 +44,17 @@ std::vector<RuleCase> primitive_cases() {
       {"spell-out-product-of-two", pair, "%y = reduce(%x, %a) kind=prod\n", parts + "%y = mul(%u, %v)\n" + places},
       {"spell-out-product-of-two", pair, "%y = reduce(%x, %a) kind=prod, keep_dims=false\n",
        parts + "%p = mul(%u, %v)\n%y = reshape(%p, %h)\n" + places + "# with constant %h: i64[2] = {3, 4}\n"},
+      {"transposed-conv-of-one-pixel",
+       "input %x: f32[n,2,1,1] \"x\"\nconstant %w: f32[2,1,2,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
+       "constant %b: f32[1] = {0.5}\n",
+       "%y = conv_transpose(%x, %w, %b) strides=[3,1]\n",
+       "%c = conv(%x, %u, %v)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,3,1,2]\n"
+       "# with constant %u: f32[4,2,1,1] = {1, 5, 2, 6, 3, 7, 4, 8}\n"
+       "# with constant %v: f32[4] = {0.5, 0.5, 0.5, 0.5}\n# with constant %d: i64[4] = {0, 2, 2, 1}\n"},
+      {"transposed-conv-of-one-pixel", "input %x: f32[2,1,1] \"x\"\nconstant %w: f32[1,2,3] = {1, 2, 3, 4, 5, 6}\n",
+       "%y = conv_transpose(%x, %w)\n",
+       "%c = conv(%x, %u)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,2,1]\n"
+       "# with constant %u: f32[6,1,1] = {1, 4, 2, 5, 3, 6}\n# with constant %d: i64[3] = {0, 3, 2}\n"},
       {"einsum-is-a-transpose", x, "%y = einsum(%x) equation=\"abc->cab\"\n", "%y = transpose(%x) perm=[2,0,1]\n"},
   };
 }
