@@ -18,9 +18,9 @@ struct TopKStep {
 
 // Numbers in the order of elements: NaN above all, both zeros alike.
 uint32_t rank_of(float x) {
-  if (x != x) return UINT32_MAX;
-  const auto bits = std::bit_cast<uint32_t>(x + 0.0F);
-  return bits >> 31 ? ~bits : bits | 1U << 31;
+  const auto bits = std::bit_cast<int32_t>(x + 0.0F);
+  const auto rank = static_cast<uint32_t>(bits ^ (bits >> 31 | INT32_MIN));
+  return x != x ? UINT32_MAX : rank;
 }
 uint32_t rank_of(int32_t x) { return static_cast<uint32_t>(x) ^ 1U << 31; }
 
@@ -32,16 +32,28 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   for (int64_t lane = range.begin; lane < range.end; ++lane) {
     const int64_t outer = lane / step.behind, inner = lane % step.behind;
     const T* in = static_cast<const T*>(operands[0]) + outer * step.n * step.behind + inner;
+    // Keys that are not behind the k-th best so far, as many again before the best of them are told.
+    const int64_t room = std::min(step.n, 2 * step.k + 24);
+    uint64_t limit = UINT64_MAX;
+    int64_t count = 0;
+    T worst{};  // that is kept: most numbers are behind it, and need no key
+    const auto keep_best = [&] {
+      std::nth_element(keys, keys + step.k - 1, keys + count);
+      limit = keys[step.k - 1];
+      worst = in[static_cast<int64_t>(limit & UINT32_MAX) * step.behind];
+      count = step.k;
+    };
     for (int64_t i = 0; i < step.n; ++i) {
-      const uint32_t rank = rank_of(in[i * step.behind]);
-      keys[i] = static_cast<uint64_t>(step.largest ? ~rank : rank) << 32 | static_cast<uint64_t>(i);
+      const T x = in[i * step.behind];
+      if (limit != UINT64_MAX && (step.largest ? x < worst : x > worst)) continue;
+      const uint32_t rank = rank_of(x);
+      const uint64_t key = static_cast<uint64_t>(step.largest ? ~rank : rank) << 32 | static_cast<uint64_t>(i);
+      if (key >= limit) continue;
+      keys[count++] = key;
+      if (count == room && i + 1 < step.n) keep_best();
     }
-    if (step.k < step.n / 8) {
-      std::partial_sort(keys, keys + step.k, keys + step.n);
-    } else {
-      if (step.k < step.n) std::nth_element(keys, keys + step.k, keys + step.n);
-      std::sort(keys, keys + step.k);
-    }
+    if (count > step.k) keep_best();
+    std::sort(keys, keys + step.k);
     const int64_t to = outer * step.k * step.behind + inner;
     for (int64_t i = 0; i < step.k; ++i) {
       const auto index = static_cast<int64_t>(keys[i] & UINT32_MAX);

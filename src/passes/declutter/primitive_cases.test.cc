@@ -12,7 +12,7 @@ std::vector<RuleCase> primitive_cases() {
   const std::string terms =
       "%m = reduce(%x, %a) kind=max\n%f = clip(%m) alpha=-3.4028235e+38, beta=3.4028235e+38\n%d = sub(%x, %f)\n%e = "
       "exp(%d)\n";
-  const std::string pair = "input %x: f32[3,4,2] \"x\"\nconstant %a: i64[1] = {-1}\n";
+  const std::string pair = "input %x: f32[64,32,2] \"x\"\nconstant %a: i64[1] = {-1}\n";
   const std::string parts = "%u = slice(%x, %i, %j, %l)\n%v = slice(%x, %j, %k, %l)\n";
   const std::string places =
       "# with constant %i: i64[1] = {0}\n# with constant %j: i64[1] = {1}\n# with constant %k: i64[1] = {2}\n"
@@ -41,9 +41,15 @@ std::vector<RuleCase> primitive_cases() {
       {"spell-out-log-sum-exp", x + axis, "%y = reduce(%x, %a) kind=log_sum_exp, keep_dims=false\n",
        terms + "%s = reduce(%e, %a) keep_dims=false\n%l = log(%s)\n%r = reshape(%f, %h)\n%y = add(%l, %r)\n"
                "# with constant %h: i64[2] = {2, 4}\n"},
-      {"spell-out-product-of-two", pair, "%y = reduce(%x, %a) kind=prod\n", parts + "%y = mul(%u, %v)\n" + places},
-      {"spell-out-product-of-two", pair, "%y = reduce(%x, %a) kind=prod, keep_dims=false\n",
-       parts + "%p = mul(%u, %v)\n%y = reshape(%p, %h)\n" + places + "# with constant %h: i64[2] = {3, 4}\n"},
+      {"reduce-part-by-part", pair, "%y = reduce(%x, %a) kind=prod\n", parts + "%y = mul(%u, %v)\n" + places},
+      {"reduce-part-by-part", pair, "%y = reduce(%x, %a) kind=max, keep_dims=false\n",
+       parts + "%p = max(%u, %v)\n%y = reshape(%p, %h)\n" + places + "# with constant %h: i64[2] = {64, 32}\n"},
+      {"reduce-part-by-part", "input %x: f32[2048,3] \"x\"\nconstant %a: i64[1] = {1}\n",
+       "%y = reduce(%x, %a) kind=l2\n",
+       "%s = square(%x)\n%u = slice(%s, %i, %j, %l)\n%v = slice(%s, %j, %k, %l)\n%t = add(%u, %v)\n"
+       "%w = slice(%s, %k, %n, %l)\n%z = add(%t, %w)\n%y = sqrt(%z)\n# with constant %i: i64[1] = {0}\n"
+       "# with constant %j: i64[1] = {1}\n# with constant %k: i64[1] = {2}\n# with constant %n: i64[1] = {3}\n"
+       "# with constant %l: i64[1] = {1}\n"},
       {"transposed-conv-of-one-pixel",
        "input %x: f32[n,2,1,1] \"x\"\nconstant %w: f32[2,1,2,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
        "constant %b: f32[1] = {0.5}\n",

@@ -27,6 +27,7 @@ MICA_DECLARE_OP(log);
 MICA_DECLARE_OP(lp_norm);
 MICA_DECLARE_OP(max);
 MICA_DECLARE_OP(mean_variance_norm);
+MICA_DECLARE_OP(min);
 MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(neg);
 MICA_DECLARE_OP(reduce);
@@ -121,20 +122,44 @@ Value* log_of_sum(const Match& m, Builder& build) {
   return largest ? build.one(op_add, {sum, largest}) : nullptr;
 }
 
-// The sides of a box make its area.
-Value* product_of_two(const Match& m, Builder& build) {
+// Rows of a few coordinates, of points and boxes: a row of its own for each of them takes longer than whole parts.
+constexpr int64_t kMostParts = 4, kLeastElements = 4096;
+
+const OpDef* joins(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum:
+    case ReduceKind::kSumSquare:
+    case ReduceKind::kL2: return &op_add;
+    case ReduceKind::kProd: return &op_mul;
+    case ReduceKind::kMax: return &op_max;
+    case ReduceKind::kMin: return &op_min;
+    default: return nullptr;
+  }
+}
+
+Value* part_by_part(const Match& m, Builder& build) {
   const auto& a = m.root->attributes<Reduce>();
   const Shape& shape = m["x"]->type.shape;
-  const Elements axes(m["axes"]->constant->view);
-  if (a.kind != ReduceKind::kProd || !is_f32(m) || !shape.known() || m["axes"]->constant->view.count() != 1)
-    return nullptr;
-  const int64_t axis = axes.integer(0) + (axes.integer(0) < 0 ? shape.rank : 0);
-  if (axis < 0 || axis >= shape.rank || !shape[static_cast<int>(axis)].is(2)) return nullptr;
+  const TensorView& axes = m["axes"]->constant->view;
+  const OpDef* join = joins(a.kind);
+  if (!join || !is_f32(m) || !shape.known() || !shape.fixed() || axes.count() != 1) return nullptr;
+  const int64_t axis = Elements(axes).integer(0), last = shape.rank - 1;
+  const auto count = element_count(shape);
+  if ((axis != -1 && axis != last) || last < 0 || !count.ok() || *count < kLeastElements) return nullptr;
+  const int64_t parts = shape[static_cast<int>(last)].value();
+  if (parts < 2 || parts > kMostParts) return nullptr;
+  const bool squares = a.kind == ReduceKind::kSumSquare || a.kind == ReduceKind::kL2;
+  Value* x = squares ? build.one(op_square, {m["x"]}) : m["x"];
   const auto number = [&](int64_t n) { return build.ints(std::vector<int64_t>{n}); };
-  Value *begin = number(0), *middle = number(1), *end = number(2), *along = number(axis);
-  Value* first = build.one(op_slice, {m["x"], begin, middle, along});
-  Value* product = build.one(op_mul, {first, build.one(op_slice, {m["x"], middle, end, along})});
-  return a.keep_dims ? product : contents::reshaped(build, product, m.root->outputs[0]->type.shape);
+  Value *sum = nullptr, *along = number(last), *begin = number(0);
+  for (int64_t i = 1; i <= parts; ++i) {
+    Value* end = number(i);
+    Value* part = build.one(op_slice, {x, begin, end, along});
+    sum = sum ? build.one(*join, {sum, part}) : part;
+    begin = end;
+  }
+  if (a.kind == ReduceKind::kL2) sum = build.one(op_sqrt, {sum});
+  return a.keep_dims ? sum : contents::reshaped(build, sum, m.root->outputs[0]->type.shape);
 }
 
 std::vector<Rule> make() {
@@ -150,8 +175,8 @@ std::vector<Rule> make() {
        is(op_mean_variance_norm, {any("x")}), centred_and_scaled},
       {"spell-out-log-sum-exp", "log Σ exp(x) → log Σ exp(x - m) + m, m = max(x)", is(op_reduce, {any("x")}).rest(),
        log_of_sum},
-      {"spell-out-product-of-two", "Π x of two along an axis → x₀ · x₁", is(op_reduce, {any("x"), constant("axes")}),
-       product_of_two},
+      {"reduce-part-by-part", "Σ x of rows of two to four → x₀ + x₁ …; Π, maxima, minima and lengths alike",
+       is(op_reduce, {any("x"), constant("axes")}), part_by_part},
   };
 }
 
