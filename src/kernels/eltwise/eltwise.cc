@@ -87,6 +87,14 @@ int64_t repeat_rows(ChainArgs& args) {
   return row;
 }
 
+// An input of another layout is turned by squares, for which the loop along its neighbours has to be the last but one.
+void meet_neighbours(ChainArgs& args) {
+  const int inner = args.loops - 1;
+  if (inner < 2 || args.in.strides[inner] <= 1) return;
+  for (int i = 0; i < inner - 1; ++i)
+    if (args.in.strides[i] == 1 && args.dims[i] >= kSquare) return swap_loops(args, i, inner - 1);
+}
+
 // How many rows of the last loop but one go together, and how much of each.
 void join_rows(ChainArgs& args) {
   const int outer = args.loops - 2, inner = args.loops - 1;
@@ -134,6 +142,7 @@ void prepare_chain(ChainArgs& args) {
     args.dims[0] = 1;
     for_each_operand(args, [](ChainOperand& o) { o.strides[0] = 1; });
   }
+  meet_neighbours(args);
   const int64_t period = repeat_rows(args);
   args.all_rows = 1;
   for (int i = 0; i + 1 < args.loops; ++i) args.all_rows *= args.dims[i];

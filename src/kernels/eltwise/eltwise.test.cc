@@ -56,9 +56,9 @@ TEST_P(EltwiseMath, StaysWithinItsBounds) {
 INSTANTIATE_TEST_SUITE_P(Sets, EltwiseMath, testing::ValuesIn(every_isa()), IsaName());
 
 // How an operand of images x rows x columns lies.
-enum class Lie { kDense, kPadded, kTurned, kOfImage, kOfRow, kOfColumn, kOne };
-constexpr Lie kLies[] = {Lie::kDense, Lie::kPadded,   Lie::kTurned, Lie::kOfImage,
-                         Lie::kOfRow, Lie::kOfColumn, Lie::kOne};
+enum class Lie { kDense, kPadded, kTurned, kCropped, kOfImage, kOfRow, kOfColumn, kOne };
+constexpr Lie kLies[] = {Lie::kDense,   Lie::kPadded, Lie::kTurned,   Lie::kCropped,
+                         Lie::kOfImage, Lie::kOfRow,  Lie::kOfColumn, Lie::kOne};
 
 struct RowsCase {
   int64_t images, rows, columns;
@@ -70,6 +70,7 @@ struct RowsCase {
       case Lie::kDense: return lay(rows * columns, columns, 1);
       case Lie::kPadded: return lay(rows * (columns + 3) + 5, columns + 3, 1);
       case Lie::kTurned: return lay(rows * columns, 1, rows);
+      case Lie::kCropped: return lay(1, images * (columns + 3), images);  // images are neighbours
       case Lie::kOfImage: return lay(1, 0, 0);
       case Lie::kOfRow: return lay(0, 1, 0);
       case Lie::kOfColumn: return lay(0, 0, 1);
@@ -116,7 +117,9 @@ TEST_P(EltwiseRows, OfEveryLieGiveTheSame) {
   for (const RowsCase& c : cases)
     for (Lie in : kLies)
       for (Lie a : kLies)
-        for (Lie out : {Lie::kDense, Lie::kPadded, Lie::kTurned}) check(c, in, a, kLies[(c.rows + c.columns) % 7], out);
+        for (Lie out : {Lie::kDense, Lie::kPadded, Lie::kTurned}) check(c, in, a, kLies[(c.rows + c.columns) % 8], out);
+  for (Lie out : {Lie::kDense, Lie::kPadded, Lie::kTurned})
+    check({37, 5, 40}, Lie::kCropped, out == Lie::kDense ? Lie::kOfImage : Lie::kCropped, Lie::kDense, out);
   check({1, 300, 130}, Lie::kTurned, Lie::kDense, Lie::kPadded, Lie::kDense);
   check({1, 2, 40000}, Lie::kPadded, Lie::kOfRow, Lie::kTurned, Lie::kPadded);
 }
