@@ -24,6 +24,12 @@ uint32_t rank_of(float x) {
 }
 uint32_t rank_of(int32_t x) { return static_cast<uint32_t>(x) ^ 1U << 31; }
 
+// The k best keys first, and in order: the same code for every type.
+__attribute__((noinline)) void select_keys(uint64_t* keys, int64_t k, int64_t count) {
+  std::nth_element(keys, keys + k - 1, keys + count);
+}
+__attribute__((noinline)) void sort_keys(uint64_t* keys, int64_t k) { std::sort(keys, keys + k); }
+
 // One key is an element's rank, the best the least, above its index: ties go to the lower one.
 template <class T>
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -38,7 +44,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
     int64_t count = 0;
     T worst{};  // that is kept: most numbers are behind it, and need no key
     const auto keep_best = [&] {
-      std::nth_element(keys, keys + step.k - 1, keys + count);
+      select_keys(keys, step.k, count);
       limit = keys[step.k - 1];
       worst = in[static_cast<int64_t>(limit & UINT32_MAX) * step.behind];
       count = step.k;
@@ -53,7 +59,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
       if (count == room && i + 1 < step.n) keep_best();
     }
     if (count > step.k) keep_best();
-    std::sort(keys, keys + step.k);
+    sort_keys(keys, step.k);
     const int64_t to = outer * step.k * step.behind + inner;
     for (int64_t i = 0; i < step.k; ++i) {
       const auto index = static_cast<int64_t>(keys[i] & UINT32_MAX);

@@ -1,6 +1,23 @@
 #include "support/rule_cases.h"
 
 namespace mica::support {
+namespace {
+
+std::vector<RuleCase> pixel_products() {
+  return {{"transposed-conv-of-one-pixel",
+           "input %x: f32[n,2,1,1] \"x\"\nconstant %w: f32[2,1,2,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
+           "constant %b: f32[1] = {0.5}\n",
+           "%y = conv_transpose(%x, %w, %b) strides=[3,1]\n",
+           "%c = conv(%x, %u, %v)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,3,1,2]\n"
+           "# with constant %u: f32[4,2,1,1] = {1, 5, 2, 6, 3, 7, 4, 8}\n"
+           "# with constant %v: f32[4] = {0.5, 0.5, 0.5, 0.5}\n# with constant %d: i64[4] = {0, 2, 2, 1}\n"},
+          {"transposed-conv-of-one-pixel", "input %x: f32[2,1,1] \"x\"\nconstant %w: f32[1,2,3] = {1, 2, 3, 4, 5, 6}\n",
+           "%y = conv_transpose(%x, %w)\n",
+           "%c = conv(%x, %u)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,2,1]\n"
+           "# with constant %u: f32[6,1,1] = {1, 4, 2, 5, 3, 6}\n# with constant %d: i64[3] = {0, 3, 2}\n"}};
+}
+
+}  // namespace
 
 std::vector<RuleCase> primitive_cases() {
   const std::string x = "input %x: f32[2,3,4] \"x\"\n", whole = "input %x: i64[5] \"x\"\n";
@@ -17,7 +34,7 @@ std::vector<RuleCase> primitive_cases() {
   const std::string places =
       "# with constant %i: i64[1] = {0}\n# with constant %j: i64[1] = {1}\n# with constant %k: i64[1] = {2}\n"
       "# with constant %l: i64[1] = {2}\n";
-  return {
+  std::vector<RuleCase> all{
       {"not-is-xor", "input %x: bool[3,4] \"x\"\n", "%y = bit_not(%x)\n", "%y = bit_xor(%x, %c)\n" + yes},
       {"not-is-xor", whole, "%y = bit_not(%x)\n", "%y = bit_xor(%x, %c)\n# with constant %c: i64[] = {-1}\n"},
       {"nan-is-unequal", x, "%y = is_nan(%x)\n", "%e = equal(%x, %x)\n%y = bit_xor(%e, %c)\n" + yes},
@@ -50,19 +67,11 @@ std::vector<RuleCase> primitive_cases() {
        "%w = slice(%s, %k, %n, %l)\n%z = add(%t, %w)\n%y = sqrt(%z)\n# with constant %i: i64[1] = {0}\n"
        "# with constant %j: i64[1] = {1}\n# with constant %k: i64[1] = {2}\n# with constant %n: i64[1] = {3}\n"
        "# with constant %l: i64[1] = {1}\n"},
-      {"transposed-conv-of-one-pixel",
-       "input %x: f32[n,2,1,1] \"x\"\nconstant %w: f32[2,1,2,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
-       "constant %b: f32[1] = {0.5}\n",
-       "%y = conv_transpose(%x, %w, %b) strides=[3,1]\n",
-       "%c = conv(%x, %u, %v)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,3,1,2]\n"
-       "# with constant %u: f32[4,2,1,1] = {1, 5, 2, 6, 3, 7, 4, 8}\n"
-       "# with constant %v: f32[4] = {0.5, 0.5, 0.5, 0.5}\n# with constant %d: i64[4] = {0, 2, 2, 1}\n"},
-      {"transposed-conv-of-one-pixel", "input %x: f32[2,1,1] \"x\"\nconstant %w: f32[1,2,3] = {1, 2, 3, 4, 5, 6}\n",
-       "%y = conv_transpose(%x, %w)\n",
-       "%c = conv(%x, %u)\n%r = reshape(%c, %d)\n%y = transpose(%r) perm=[0,2,1]\n"
-       "# with constant %u: f32[6,1,1] = {1, 4, 2, 5, 3, 6}\n# with constant %d: i64[3] = {0, 3, 2}\n"},
       {"einsum-is-a-transpose", x, "%y = einsum(%x) equation=\"abc->cab\"\n", "%y = transpose(%x) perm=[2,0,1]\n"},
   };
+  const std::vector<RuleCase> more = pixel_products();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 }  // namespace mica::support
