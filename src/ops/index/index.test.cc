@@ -244,6 +244,26 @@ TEST(TopK, TiesAndNan) {
          .expect = {{}, {.numbers = {1}}}});
   check_error({.op = "top_k", .inputs = {iota({3}), ints({4})}, .outputs = 2}, Code::kBadValue);
 }
+// So many elements that most need no key: rising and falling ones, ties, NaN and infinities, lanes that lie apart.
+TEST(TopK, ManyElements) {
+  std::vector<double> rising, beside;  // the latter a lane that rises beside one that falls
+  for (int i = 0; i < 1517; ++i) {
+    rising.push_back(i - 700);
+    beside.insert(beside.end(), {static_cast<double>(i), -5000.0 - i});
+  }
+  for (const bool largest : {false, true})
+    for (const int64_t k : {1, 7, 32, 33, 100, 600, 1100}) {
+      const Spec inputs[] = {list({1, 1517}, rising), special({3, 1517}), uniform({2, 1517}, -4, 4, 1, DType::kI32),
+                             list({1, 1517, 2}, beside), uniform({1, 40000}, -9, 9)};
+      for (const Spec& in : inputs)
+        check({.op = "top_k",
+               .attributes = {{"largest", largest}, {"axis", 1}},
+               .inputs = {in, ints({k})},
+               .outputs = 2,
+               .units = 0,
+               .expect_kernel = "top_k"});
+    }
+}
 TEST(TopK, Kernels) {
   for (DType dtype : {DType::kF32, DType::kI32})
     for (bool largest : {false, true})

@@ -24,13 +24,73 @@ uint32_t rank_of(float x) {
 }
 uint32_t rank_of(int32_t x) { return static_cast<uint32_t>(x) ^ 1U << 31; }
 
-// The k best keys first, and in order: the same code for every type.
+// The k best keys first, the k-th one at its place; and in order: the same code for every type.
 __attribute__((noinline)) void select_keys(uint64_t* keys, int64_t k, int64_t count) {
-  std::nth_element(keys, keys + k - 1, keys + count);
+  if (k < count / 8)
+    std::partial_sort(keys, keys + k, keys + count);
+  else
+    std::nth_element(keys, keys + k - 1, keys + count);
 }
 __attribute__((noinline)) void sort_keys(uint64_t* keys, int64_t k) { std::sort(keys, keys + k); }
 
-// One key is an element's rank, the best the least, above its index: ties go to the lower one.
+// An element's rank, the best the least, above its index: ties go to the lower one.
+template <class T>
+uint64_t key_of(T x, int64_t i, bool largest) {
+  const uint32_t rank = rank_of(x);
+  return static_cast<uint64_t>(largest ? ~rank : rank) << 32 | static_cast<uint64_t>(i);
+}
+
+// Of numbers that are behind this one none is among the k best: the k-th best of the best of so many groups, element i
+// being in group i modulo their number. NaN are passed over; no group beats them.
+constexpr int64_t kMostGroups = 1024, kRounds = 16;  // further elements would hardly better the bound
+template <class T>
+T bound_of(const T* x, const TopKStep& step, int64_t groups, uint64_t* keys) {
+  T best[kMostGroups];
+  std::copy_n(x, groups, best);
+  const int64_t end = std::min(step.n, kRounds * groups);
+  for (int64_t at = groups; at + groups <= end; at += groups)
+    for (int64_t i = 0; i < groups; ++i) {
+      const T one = x[at + i], other = best[i];
+      best[i] = (step.largest ? one > other : one < other) ? one : other;
+    }
+  for (int64_t i = 0; i < groups; ++i) keys[i] = key_of(best[i], i, step.largest);
+  select_keys(keys, step.k, groups);
+  return best[keys[step.k - 1] & UINT32_MAX];
+}
+
+// Keys of a lane, the k best first.
+template <class T>
+void best_keys(const T* in, const TopKStep& step, uint64_t* keys) {
+  const int64_t n = step.n, k = step.k;
+  int64_t count = n;
+  if (n <= 4 * k + 128) {
+    for (int64_t i = 0; i < n; ++i) keys[i] = key_of(in[i * step.behind], i, step.largest);
+  } else {
+    // Those that are not behind the k-th best so far, some times as many before the best of them are told.
+    const int64_t room = 4 * k + 24;
+    int64_t groups = 64;
+    while (groups < 2 * k && groups < kMostGroups) groups *= 2;
+    bool bounded = step.behind == 1 && groups >= 2 * k && n >= 4 * groups;
+    T worst = bounded ? bound_of(in, step, groups, keys) : T();  // most are behind it, and need no key
+    uint64_t limit = UINT64_MAX;
+    count = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const T x = in[i * step.behind];
+      if (bounded && (step.largest ? x < worst : x > worst)) continue;
+      const uint64_t key = key_of(x, i, step.largest);
+      if (key >= limit) continue;
+      keys[count++] = key;
+      if (count < room) continue;
+      select_keys(keys, k, count);
+      limit = keys[k - 1];
+      worst = in[static_cast<int64_t>(limit & UINT32_MAX) * step.behind];
+      bounded = true;
+      count = k;
+    }
+  }
+  if (count > k) select_keys(keys, k, count);
+}
+
 template <class T>
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const TopKStep*>(arguments);
@@ -38,27 +98,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   for (int64_t lane = range.begin; lane < range.end; ++lane) {
     const int64_t outer = lane / step.behind, inner = lane % step.behind;
     const T* in = static_cast<const T*>(operands[0]) + outer * step.n * step.behind + inner;
-    // Keys that are not behind the k-th best so far, as many again before the best of them are told.
-    const int64_t room = std::min(step.n, 2 * step.k + 24);
-    uint64_t limit = UINT64_MAX;
-    int64_t count = 0;
-    T worst{};  // that is kept: most numbers are behind it, and need no key
-    const auto keep_best = [&] {
-      select_keys(keys, step.k, count);
-      limit = keys[step.k - 1];
-      worst = in[static_cast<int64_t>(limit & UINT32_MAX) * step.behind];
-      count = step.k;
-    };
-    for (int64_t i = 0; i < step.n; ++i) {
-      const T x = in[i * step.behind];
-      if (limit != UINT64_MAX && (step.largest ? x < worst : x > worst)) continue;
-      const uint32_t rank = rank_of(x);
-      const uint64_t key = static_cast<uint64_t>(step.largest ? ~rank : rank) << 32 | static_cast<uint64_t>(i);
-      if (key >= limit) continue;
-      keys[count++] = key;
-      if (count == room && i + 1 < step.n) keep_best();
-    }
-    if (count > step.k) keep_best();
+    best_keys(in, step, keys);
     sort_keys(keys, step.k);
     const int64_t to = outer * step.k * step.behind + inner;
     for (int64_t i = 0; i < step.k; ++i) {
