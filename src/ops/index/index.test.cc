@@ -253,8 +253,9 @@ TEST(TopK, ManyElements) {
   }
   for (const bool largest : {false, true})
     for (const int64_t k : {1, 7, 32, 33, 100, 600, 1100}) {
-      const Spec inputs[] = {list({1, 1517}, rising), special({3, 1517}), uniform({2, 1517}, -4, 4, 1, DType::kI32),
-                             list({1, 1517, 2}, beside), uniform({1, 40000}, -9, 9)};
+      const Spec inputs[] = {
+          list({1, 1517}, rising),    special({3, 1517}),           uniform({2, 1517}, -4, 4, 1, DType::kI32),
+          list({1, 1517, 2}, beside), uniform({1, 1517, 2}, -9, 9), uniform({1, 40000}, -9, 9)};
       for (const Spec& in : inputs)
         check({.op = "top_k",
                .attributes = {{"largest", largest}, {"axis", 1}},
