@@ -138,13 +138,13 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, begun.sizes, *step));
   if (algorithm == ConvAlgorithm::kAuto) return false;
   step->policy.tuned = tuned_algorithm(scope, p);
-  const ConvProblem plain = p;
+  step->chosen_for = p;
   MICA_TRY_STATUS(take_choice(scope, algorithm, *step));
   if (scope.row_means >= 0 && makes_row_means(algorithm) && scope.epilogue_done == scope.epilogue.count) {
     step->operands.row_means = scope.row_means;
     scope.row_means_done = true;
   }
-  MICA_TRY_STATUS(conv::pack_weights(scope, plain, *step));
+  MICA_TRY_STATUS(conv::pack_weights(scope, *step));
   MICA_TRY_STATUS(conv::add_step(scope, *step, conv::step_name(algorithm, scope.row_means_done)));
   MICA_TRY_STATUS(finish_channels_last(scope, begun.y, scope.output(0).view, begun.to));
   scope.shared_residual_done = p.residual_in_place;

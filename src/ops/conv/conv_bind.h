@@ -17,8 +17,8 @@ Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes);
 // What is forced and what the session leaves, without what was measured.
 ConvPolicy policy_of(const BindScope& scope);
 
-// Packed weights, of a problem as the attributes say it: made ahead when they are constant, else by a step of each run.
-Status pack_weights(BindScope& scope, const ConvProblem& problem, ConvStep& step);
+// Packed weights: made ahead when they are constant, else by a step of each run.
+Status pack_weights(BindScope& scope, ConvStep& step);
 
 // The rows of input 0 under a row of the result.
 RowWindow row_window(const Window& window);

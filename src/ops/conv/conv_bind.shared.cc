@@ -34,7 +34,8 @@ void pack_at_run(const void* arguments, void* const* operands, const TaskRange&)
 
 }  // namespace
 
-Status pack_weights(BindScope& scope, const ConvProblem& p, ConvStep& step) {
+Status pack_weights(BindScope& scope, ConvStep& step) {
+  const ConvProblem& p = step.chosen_for;
   const bool on_the_way = is_on_the_way(step.args.choice);
   const ConvAlgorithm algorithm = on_the_way ? ConvAlgorithm::kImplicit : step.args.choice.algorithm;
   if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) {

@@ -19,6 +19,9 @@ struct ConvStep {
   Isa isa;  // what the choice was made for
   GemmLimits limits;
   ConvPolicy policy;
+  // As the attributes say it: what the algorithm was chosen for, and the weights are packed of. The arguments' problem
+  // may be one of fewer axes.
+  ConvProblem chosen_for;
 };
 
 // The first word of a measured choice (step/tuning.h).
@@ -53,13 +56,13 @@ inline void run_gather(const void* arguments, void* const* operands, const TaskR
 inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
   if (kernel != run_step) return false;
   const ConvStep& step = *static_cast<const ConvStep*>(arguments);
-  const ConvProblem& p = step.args.problem;
+  const ConvProblem& p = step.chosen_for;
   const ConvAlgorithm chosen = step.args.choice.algorithm;
   out.length = print_candidates(p, chosen, step.isa, step.limits, step.policy, text);
   const auto rest = text.subspan(out.length);
   if (rest.size() > 2) {
     out.length += format_to(rest.data(), rest.size(), ". ");
-    out.length += print(p, step.args.choice, rest.data() + 2, rest.size() - 2);
+    out.length += print(step.args.problem, step.args.choice, rest.data() + 2, rest.size() - 2);
   }
   out.is_tuned = !step.policy.force.set && step.policy.tuned == chosen;
   out.is_forced = step.policy.force.allows(chosen);

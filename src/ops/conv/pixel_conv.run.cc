@@ -34,7 +34,8 @@ Result<bool> bind(BindScope& scope) {
     args.shift[i] = attributes.shift.get(i, 0);
   }
   args.choice = choose_conv(args.problem, ConvAlgorithm::kImplicit, begun.step->isa, begun.step->limits);
-  MICA_TRY_STATUS(conv::pack_weights(scope, begun.step->args.problem, *begun.step));
+  begun.step->chosen_for = args.problem;
+  MICA_TRY_STATUS(conv::pack_weights(scope, *begun.step));
   MICA_TRY_STATUS(conv::add_step(scope, *begun.step, "conv_f32_pixels"));
   MICA_TRY_STATUS(finish_channels_last(scope, begun.y, scope.output(0).view, begun.to));
   return true;

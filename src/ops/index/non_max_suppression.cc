@@ -107,10 +107,13 @@ Status reference(RunScope& scope) {
     for (int64_t i = 0; i < count; ++i) list[i] = load_box(boxes, b, i, scope.attributes<NonMaxSuppression>().center);
     for (int64_t c = 0; c < classes; ++c) {
       MICA_TRY_STATUS(stop.before(count));
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t at[] = {b, c, i};
-        scored[i] = load_number(scores.dtype, element_at(scores, at));
-      }
+      const int64_t first[] = {b, c, 0};
+      const char* from = element_at(scores, first);
+      const int64_t step = scores.stride(2);
+      if (scores.dtype == DType::kF32 && step == sizeof(float))  // most have a threshold, and thousands of boxes
+        std::copy_n(reinterpret_cast<const float*>(from), count, scored);
+      else
+        for (int64_t i = 0; i < count; ++i) scored[i] = load_number(scores.dtype, from + i * step);
       MICA_TRY(const int64_t chosen, choose(limits, {list, scored, count}, order, stop));
       for (int64_t k = 0; k < chosen; ++k) {
         const int64_t row[] = {b, c, order[k]};
