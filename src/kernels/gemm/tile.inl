@@ -136,7 +136,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         a.advance();
       };
       const float* const end = a.at[0] + block.segment_k;
-      if constexpr (R == 1) {
+      if constexpr (R == 1) {  // few turns: the processor foresees the last one, and goes on to the next panels
         while (end - a.at[0] >= 8) MICA_UNROLL for (int u = 0; u < 8; ++u) step();
       }
       while (a.at[0] < end) step();

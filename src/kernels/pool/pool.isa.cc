@@ -78,10 +78,13 @@ constexpr bool kWithWindows = has_part("operator", "max_pool") || has_part("oper
 template <PoolKind kKind>
 constexpr bool kSharesColumns = kWithWindows && (kKind == PoolKind::kMax || kKind == PoolKind::kAverage);
 MICA_INLINE int64_t reach_of(const PoolProblem& p) { return (p.kernel[2] - 1) * p.dilation[2] + 1; }
+// Whether neighbouring windows touch, and columns of some of them can be kept.
+MICA_INLINE bool keeps_columns(const PoolProblem& p) {
+  return p.out[2] > 1 && reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p);
+}
 MICA_INLINE bool shares_columns(const PoolProblem& p) {
   const int64_t rows = p.kernel[0] * p.kernel[1], apart = rows * p.kernel[2];
-  return p.out[2] > 1 && reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p) &&
-         3 * apart >= 5 * (rows * p.stride[2] + p.kernel[2]);
+  return keeps_columns(p) && 3 * apart >= 5 * (rows * p.stride[2] + p.kernel[2]);
 }
 
 // Outputs [ox, ox + count) of a row in one vector of channels; w.x: column 0 of the input, w.counts[2] of them; scale:
@@ -142,7 +145,7 @@ void pool_row(const PoolProblem& p, const Windows& w, float* out, int64_t channe
 constexpr bool kWithLines = kLanes >= 8 && has_part("operator", "max_pool");
 MICA_INLINE bool has_lines(const PoolProblem& p) {
   return kWithLines && 2 * p.channels <= kLanes && p.in_view.pixel == p.channels && p.out_view.pixel == p.channels &&
-         p.out[2] > 1 && reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p);
+         keeps_columns(p);
 }
 
 // w: as of pool_row.

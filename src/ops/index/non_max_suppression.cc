@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "types/dense.h"
 #include "types/operand.h"
 #include "types/stop.h"
 
@@ -97,9 +98,9 @@ Status reference(RunScope& scope) {
              scores.dim(2));
   MICA_TRY(const Limits limits, read_limits(scope));
   const int64_t batches = boxes.dim(0), classes = scores.dim(1), count = boxes.dim(1);
-  MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(count) * (sizeof(Box) + sizeof(double) + sizeof(int64_t))));
-  auto* scored = static_cast<double*>(memory);
-  auto* order = reinterpret_cast<int64_t*>(scored + count);
+  MICA_TRY(const double* all, dense_numbers(scope, scores));
+  MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(count) * (sizeof(Box) + sizeof(int64_t))));
+  auto* order = static_cast<int64_t*>(memory);
   auto* list = reinterpret_cast<Box*>(order + count);
   Vector<int64_t> selected;
   StopCheck stop(scope);
@@ -107,14 +108,7 @@ Status reference(RunScope& scope) {
     for (int64_t i = 0; i < count; ++i) list[i] = load_box(boxes, b, i, scope.attributes<NonMaxSuppression>().center);
     for (int64_t c = 0; c < classes; ++c) {
       MICA_TRY_STATUS(stop.before(count));
-      const int64_t first[] = {b, c, 0};
-      const char* from = element_at(scores, first);
-      const int64_t step = scores.stride(2);
-      if (scores.dtype == DType::kF32 && step == sizeof(float))  // most have a threshold, and thousands of boxes
-        std::copy_n(reinterpret_cast<const float*>(from), count, scored);
-      else
-        for (int64_t i = 0; i < count; ++i) scored[i] = load_number(scores.dtype, from + i * step);
-      MICA_TRY(const int64_t chosen, choose(limits, {list, scored, count}, order, stop));
+      MICA_TRY(const int64_t chosen, choose(limits, {list, all + (b * classes + c) * count, count}, order, stop));
       for (int64_t k = 0; k < chosen; ++k) {
         const int64_t row[] = {b, c, order[k]};
         MICA_TRY_STATUS(selected.append(row));

@@ -41,7 +41,7 @@ uint64_t key_of(T x, int64_t i, bool largest) {
 }
 
 // Of numbers that are behind this one none is among the k best: the k-th best of the best of so many groups, element i
-// being in group i modulo their number. NaN are passed over; no group beats them.
+// being in group i modulo their number. Whatever a NaN keeps from being a group's best, that is one of its elements.
 constexpr int64_t kMostGroups = 1024, kRounds = 16;  // further elements would hardly better the bound
 template <class T>
 T bound_of(const T* x, const TopKStep& step, int64_t groups, uint64_t* keys) {

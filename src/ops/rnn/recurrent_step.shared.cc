@@ -385,8 +385,8 @@ void split_units(RecurrentStep& s, int threads) {
   cut_panels(s.product, panels / s.parts);
 }
 
-// Weights that one thread reads in the other order with every other time step, as many at a time as a tile takes of one
-// row.
+// Weights that one thread reads in the other order with every other time step, so many at a time that calls cost
+// little.
 void split_weights(RecurrentStep& s) {
   constexpr int64_t kPanelsAtATime = 16;
   const GemmChoice& c = s.product.choice;

@@ -1,6 +1,6 @@
 // A transposed convolution to few channels is a convolution to the outputs between two inputs as so many channels, and
 // then a move of these to where they belong. The outputs of one remainder modulo the stride are few channels by
-// themselves, less than a vector; all together they fill some.
+// themselves, less than a vector; all together they fill some. One of a single pixel is a product.
 #include <array>
 
 #include "base/integers.h"
@@ -43,12 +43,14 @@ Axis axis_of(const ConvTranspose& a, int64_t kernel, size_t i, size_t axes) {
   return axis;
 }
 
+bool is_plain(const ConvTranspose& a) {
+  return a.groups == 1 && a.auto_pad == AutoPad::kNotSet && a.output_shape.empty();
+}
+
 // The rule is for a line, or two spatial axes of one stride, and pads that leave both convolutions some.
 bool fits(const ConvTranspose& a, const Value& w) {
   const int rank = w.type.shape.rank;
-  if (a.groups != 1 || a.auto_pad != AutoPad::kNotSet || !a.output_shape.empty() || (rank != 3 && rank != 4) ||
-      !w.type.shape.fixed() || !contents::is_float(&w))
-    return false;
+  if (!is_plain(a) || (rank != 3 && rank != 4) || !w.type.shape.fixed() || !contents::is_float(&w)) return false;
   const auto axes = static_cast<size_t>(rank - 2);
   const int64_t stride = a.strides.get(0, 1);
   if (stride < 2 || stride > kMostSide || a.strides.get(axes - 1, 1) != stride) return false;
@@ -158,9 +160,7 @@ Value* conv_of_phases(const Match& m, Builder& build) {
 
 // Whether the input is one pixel and the output the kernel, neither cut nor padded.
 bool is_one_pixel(const ConvTranspose& a, const Shape& image, const Shape& kernel) {
-  if (a.groups != 1 || a.auto_pad != AutoPad::kNotSet || !a.output_shape.empty() || !image.known() ||
-      image.rank != kernel.rank || image.rank < 3 || !kernel.fixed())
-    return false;
+  if (!is_plain(a) || !image.known() || image.rank != kernel.rank || image.rank < 3 || !kernel.fixed()) return false;
   const auto axes = static_cast<size_t>(image.rank - 2);
   for (size_t i = 0; i < axes; ++i)
     if (!image[static_cast<int>(i) + 2].is(1) || a.dilations.get(i, 1) != 1 || a.output_padding.get(i, 0) != 0 ||
