@@ -2,6 +2,7 @@
 # command.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(CheckLinkerFlag)
 file(GLOB mica_headers CONFIGURE_DEPENDS include/mica/*)
 
 # The shared library is the static one, with nothing visible but the C interface under a version of its own.
@@ -18,14 +19,21 @@ if(BUILD_SHARED_LIBS)
     # Code and constants of one model's runtime in one segment: a page less between them.
     target_link_options(mica_shared PRIVATE -Wl,-z,noseparate-code)
   endif()
+  set(link_scripts ${version_script})
   if(NOT MICA_SANITIZE)
     target_link_options(mica_shared PRIVATE -Wl,--no-undefined)
+    set(no_tables -Wl,-T,${CMAKE_CURRENT_SOURCE_DIR}/cmake/libmica.ld -Wl,--no-eh-frame-hdr)
+    check_linker_flag(CXX "${no_tables}" MICA_LINKS_WITHOUT_TABLES)
+    if(MICA_LINKS_WITHOUT_TABLES AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+      target_link_options(mica_shared PRIVATE ${no_tables})
+      list(APPEND link_scripts ${CMAKE_CURRENT_SOURCE_DIR}/cmake/libmica.ld)
+    endif()
   endif()
   target_include_directories(mica_shared PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_target_properties(mica_shared PROPERTIES OUTPUT_NAME mica EXPORT_NAME mica VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    LINK_DEPENDS "${version_script};$<TARGET_FILE:mica_runtime>")
+    LINK_DEPENDS "${link_scripts};$<TARGET_FILE:mica_runtime>")
   install(TARGETS mica_shared EXPORT micaTargets)
 endif()
 set_target_properties(mica_runtime PROPERTIES EXPORT_NAME mica_static)

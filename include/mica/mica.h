@@ -11,7 +11,7 @@
  *
  * Errors. A function that can fail returns a mica_error*: NULL when all went well, else what is wrong, owned by the
  * caller, who releases it with mica_error_free. Results are then untouched. The library never throws, aborts, prints or
- * exits.
+ * exits. Functions of yours that it calls return their errors, too: an exception or a longjmp cannot pass through it.
  *
  * Structures. Those that may grow begin with their size: `mica_run_options options = MICA_INIT(mica_run_options);` sets
  * it and clears the rest, and a cleared field always means the default. NULL for options means all defaults.
