@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
+#include "step/run.h"
 
 namespace mica {
 namespace {
@@ -60,6 +61,7 @@ class Placer {
     MICA_TRY_STATUS(producer_.resize(n));
     MICA_TRY_STATUS(wanted_.resize(n));
     MICA_TRY_STATUS(viewed_.resize(n));
+    MICA_TRY_STATUS(reader_.resize(n));
     for (uint32_t& p : producer_) p = kNoIndex;
     for (uint32_t v : options_.live_out) wanted_[v] = true;
     for (uint32_t v = 0; v < n; ++v) MICA_TRY_STATUS(place_known(v));
@@ -73,6 +75,7 @@ class Placer {
         if (v != kNoIndex) {
           last_use_[v] = time_of(s);
           ++uses_[v];
+          reader_[v] = s;
         }
       if (stage.op->view && !stage.inputs.empty() && stage.inputs[0] != kNoIndex) viewed_[stage.inputs[0]] = true;
     }
@@ -261,7 +264,8 @@ class Placer {
     if (at(v).kind == Kind::kBlock && uses_[v]) touch(v, last_use_[v]);
   }
 
-  // Kernels take pitched tensors, not permuted ones: a view must keep its elements' order and a dense innermost run.
+  // Most kernels take pitched tensors, not permuted ones: a view must keep its elements' order and a dense innermost
+  // run.
   static bool orderly(const TensorView& view, bool channels_last) {
     TensorView dense = view;
     set_order(dense, channels_last);
@@ -277,6 +281,25 @@ class Placer {
       previous = view.stride(i);
     }
     return true;
+  }
+
+  // Whether the only reader of value v takes it as a view with its axes in any order.
+  bool reader_takes(uint32_t v, const TensorView& view) const {
+    if (uses_[v] != 1) return false;
+    const Stage& reader = function_.stages[reader_[v]];
+    const RunDef* hook = find_run(*reader.op);
+    TensorView inputs[8];
+    const size_t own = own_input_count(reader);
+    if (!hook || !hook->takes_permuted || own > std::size(inputs)) return false;
+    size_t place = own;
+    for (size_t i = 0; i < own; ++i) {
+      const uint32_t u = reader.inputs[i];
+      if (u == kNoIndex) continue;
+      if (!types_.value(u).type.shape.fixed()) return false;
+      inputs[i] = u == v ? view : shape_view(types_.value(u).type);
+      if (u == v) place = i;
+    }
+    return place < own && hook->takes_permuted(reader.attributes.data(), {inputs, own}, place);
   }
 
   bool try_view(const Stage& stage, uint32_t s, uint32_t k) {
@@ -301,7 +324,7 @@ class Placer {
     source.data = kBase;
     view.data = kBase;
     if (!stage.op->view(scope, source, view, static_cast<int>(k))) return false;
-    if (!orderly(view, function_.values[v].channels_last)) return false;
+    if (!orderly(view, function_.values[v].channels_last) && !reader_takes(v, view)) return false;
     const int64_t offset = from.offset + (static_cast<char*>(view.data) - kBase);
     view.data = nullptr;
     at(v) = from;
@@ -351,7 +374,7 @@ class Placer {
   const FunctionTypes& types_;
   const PlaceOptions& options_;
   Placement& out_;
-  Vector<uint32_t>&last_use_ = out_.last_use, &uses_ = out_.uses, &producer_ = out_.producer;
+  Vector<uint32_t>&last_use_ = out_.last_use, &uses_ = out_.uses, &producer_ = out_.producer, &reader_ = out_.reader;
   Vector<bool>&wanted_ = out_.wanted, &viewed_ = out_.viewed;
 };
 
@@ -414,6 +437,7 @@ void Placement::clear() {
   last_use.clear();
   uses.clear();
   producer.clear();
+  reader.clear();
   wanted.clear();
   viewed.clear();
 }

@@ -1,8 +1,9 @@
 // Decides in which block of memory each value of a segment stands, and with which strides.
 //
-// Goals: views (reshape, slice, …) cost nothing; concatenation is written in place by its producers; an element-wise
-// result takes its dying operand's memory, a convolution's or a product's that of its dying residual. Non-goals:
-// offsets (plan/memory.h gives those afterwards). Cost: linear in operands.
+// Goals: views (reshape, slice, …) cost nothing, transposes neither where the reader is a product; concatenation is
+// written in place by its producers; an element-wise result takes its dying operand's memory, a convolution's or a
+// product's that of its dying residual. Non-goals: offsets (plan/memory.h gives those afterwards). Cost: linear in
+// operands.
 #pragma once
 #include "runtime/infer.h"
 #include "runtime/row_chains.h"
@@ -43,9 +44,9 @@ struct Placement {
   void clear();  // keeps the memory
   Vector<Placed> values;
   Vector<Block> blocks;
-  Vector<bool> skipped;                       // by stage - first_stage: all outputs known or views: nothing to run
-  Vector<uint32_t> last_use, uses, producer;  // what placing works with, by value
-  Vector<bool> wanted, viewed;                // live on; are read by a stage that gives views of them
+  Vector<bool> skipped;  // by stage - first_stage: all outputs known or views: nothing to run
+  Vector<uint32_t> last_use, uses, producer, reader;  // what placing works with, by value; reader: the last one
+  Vector<bool> wanted, viewed;                        // live on; are read by a stage that gives views of them
 };
 
 Status place_values(const PlanFunction& function, const FunctionTypes& types, const PlaceOptions& options,

@@ -80,6 +80,15 @@ MICA_INLINE int width_of(int64_t n, int j) {
   return left >= kLanes ? kLanes : left > 0 ? static_cast<int>(left) : 0;
 }
 
+// A vector, or its first lanes at the end of a row.
+MICA_INLINE F32 load_some(const float* p, int width) { return width == kLanes ? load(p) : load_partial(p, width); }
+MICA_INLINE void store_some(float* p, F32 v, int width) {
+  if (width == kLanes)
+    store(p, v);
+  else
+    store_partial(p, v, width);
+}
+
 // What the first part of a function leaves to its second: what that needs of x, and s, a distance from a whole number,
 // which is still added to kRounder. A loop that begins the next vectors' function before it ends its own has two chains
 // at work.

@@ -164,6 +164,9 @@ struct RunDef {
   // Whether a post-operation's operand may stand where output 0 does (BindScope::shared_residual) without another
   // choice of `bind`. Views have their order; strides may yet change.
   bool (*takes_residual)(const BindScope&) = nullptr;
+  // Whether input `i` may be what inputs[i] shows, a view with its axes in another order than their names', of an
+  // operand that nobody else reads. Strides of the other inputs may yet change.
+  bool (*takes_permuted)(const void* attributes_blob, std::span<const TensorView> inputs, size_t i) = nullptr;
   // What `bind` chooses from by BindScope::byte_price; nothing where the weights have one form. Views have their order;
   // strides may yet change.
   void (*forms)(const BindScope&, FormOptions&) = nullptr;

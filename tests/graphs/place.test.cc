@@ -331,6 +331,54 @@ end
   EXPECT_EQ(steps(), 8u);  // and five parts of two concatenations, of which the kernel copies each in a step, less one
 }
 
+// Products read transposed operands where they stand, whichever axes change places, but for what others read, too.
+TEST(Place, ProductsReadTransposedOperands) {
+  constexpr const char* kProducts = R"(graph "products"
+  input %x: f32[2,9,3,20] "x"
+  input %k: f32[2,9,3,20] "k"
+  input %v: f32[7,20] "v"
+  %a = relu(%x)
+  %b = relu(%k)
+  %c = relu(%v)
+  %q = transpose(%a) perm=[0,2,1,3]
+  %t = transpose(%b) perm=[0,2,3,1]
+  %s = matmul(%q, %t)
+  %f = transpose(%s) perm=[0,1,3,2]
+  %p = matmul(%f, %s)
+  %h = tanh(%v)
+  %w = transpose(%h) perm=[1,0]
+  %o = gemm(%w, %w) transpose_b=true
+  %d = transpose(%c) perm=[1,0]
+  %e = matmul(%c, %d)
+  %y = sigmoid(%p)
+  output %y "y"
+  output %o "o"
+  output %d "d"
+  output %e "e"
+end
+)";
+  const auto copies = [&](bool views) {
+    RunOptions options;
+    options.runner.views = views;
+    const auto wanted = run_text(kProducts, support::plainly());
+    EXPECT_EQ(difference(wanted, run_text(kProducts, options), 64), "");
+    Machinery machinery(compiled(kProducts, options), options);
+    Session& session = machinery.session();
+    std::vector<OwnedTensor> inputs;
+    for (size_t i = 0; i < session.input_count(); ++i) {
+      inputs.push_back(support::filled(session.input_type(i), 1, 1));
+      EXPECT_TRUE(session.set_input(i, inputs.back().view()).ok());
+    }
+    EXPECT_TRUE(session.run().ok());
+    size_t count = 0;
+    for (const auto& step : session.runner().last_segment()->steps)
+      count += std::string_view(step.name).starts_with("copy");
+    return count;
+  };
+  EXPECT_EQ(copies(false), 5u);
+  EXPECT_EQ(copies(true), 2u);  // what is read twice, and what is returned
+}
+
 // Two images operators that read one value in source order share one conversion.
 TEST(Place, ConversionsAreShared) {
   const std::string text = R"(graph "shared"

@@ -289,6 +289,43 @@ ConvProblem as_line(const ConvProblem& problem) {
   return p;
 }
 
+namespace {
+
+// The rows of c.segments x c.segment_k are gathered, for which a worker has so many floats, and then multiplied.
+void gather(const ConvProblem& p, Isa isa, const GemmLimits& limits, int64_t floats, ConvChoice& c) {
+  const int64_t depth = c.segments * c.segment_k, pixels = out_pixels(p);
+  c.gathered = true;
+  c.row_pitch = row_pitch(depth);
+  c.gather_tasks = least(wanted_tasks(p, limits), ceil_div(pixels, c.tile_rows));
+  c.tile_block = ceil_div(pixels, c.gather_tasks);
+  c.gather_tasks = ceil_div(pixels, c.tile_block);
+  c.gemm = choose_gemm({.m = pixels, .n = p.out_channels, .k = depth, .residual_in_place = p.residual_in_place}, isa,
+                       limits);
+  c.tasks = c.gemm.tasks;
+  c.n_group = c.gemm.n_group;
+  c.scratch_floats = most(c.gemm.scratch_floats, floats);
+}
+
+// Of planes: where lines are shorter than tiles, as those of patches are, and columns are many. Nothing may be outside.
+void choose_gathered_planes(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
+  constexpr double kPlaceCycles = 1.25;  // of an element, beside the arithmetic
+  constexpr double kStepCost = 1.2;      // tiles of planes with any step, to those of products
+  const auto is_inside = [&](int i) {
+    return p.pad[i] == 0 && (p.out[i] - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilation[i] < p.in[i];
+  };
+  if (has_pixels(p) || p.dilation[2] != 1 || !out_has_no_gaps(p) || !is_inside(0) || !is_inside(1) || !is_inside(2))
+    return;
+  const int64_t depth = taps_of(p) * p.in_channels, m = out_pixels(p), panels = panel_count(p.out_channels);
+  const int64_t of_tiles = m / p.out[2] * most(p.out[2], c.tile_rows);
+  const double apart = static_cast<double>(m * depth) * kPlaceCycles * beside_units(limits);
+  if (product_cycles(isa, m, panels, depth) + apart > kStepCost * product_cycles(isa, of_tiles, panels, depth)) return;
+  c.segments = depth;
+  c.segment_k = 1;
+  gather(p, isa, limits, 0, c);
+}
+
+}  // namespace
+
 ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits,
                        bool on_the_way) {
   ConvChoice c;
@@ -321,22 +358,14 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
 }
 
 void choose_gathered(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
+  if (c.algorithm == ConvAlgorithm::kImplicit && c.planes) return choose_gathered_planes(p, isa, limits, c);
   const int64_t depth = c.segments * c.segment_k, pixels = out_pixels(p);
   if (c.algorithm != ConvAlgorithm::kImplicit || c.planes || c.by_rows || p.groups != 1 || pixels <= 0 || depth <= 0)
     return;
   const int64_t pitch = row_pitch(depth), row_bytes = pixels * pitch * kFloatBytes;
   const int64_t weight_bytes = panel_count(p.out_channels) * kPanel * depth * kFloatBytes;
   if (weight_bytes < limits.l2_bytes / 2 || row_bytes > limits.l2_bytes / 2 || row_bytes > weight_bytes) return;
-  c.gathered = true;
-  c.row_pitch = pitch;
-  c.gather_tasks = least(wanted_tasks(p, limits), c.tiles);
-  c.tile_block = ceil_div(pixels, c.gather_tasks);
-  c.gather_tasks = ceil_div(pixels, c.tile_block);
-  c.gemm = choose_gemm({.m = pixels, .n = p.out_channels, .k = depth, .residual_in_place = p.residual_in_place}, isa,
-                       limits);
-  c.tasks = c.gemm.tasks;
-  c.n_group = c.gemm.n_group;
-  c.scratch_floats = most(c.gemm.scratch_floats, taps_floats(c));
+  gather(p, isa, limits, taps_floats(c), c);
 }
 
 size_t print_key(const ConvProblem& p, char* out, size_t size) {
@@ -353,8 +382,8 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    name_of(c.algorithm), p.images, p.in[1], p.in[2], p.in_channels, p.out[1], p.out[2], p.out_channels,
                    p.kernel[0], p.kernel[1], p.kernel[2], p.groups,
                    has_pixels(p)      ? "pixels "
-                   : c.planes         ? "planes "
                    : c.gathered       ? "gathered "
+                   : c.planes         ? "planes "
                    : c.by_taps        ? "by-taps "
                    : c.by_rows        ? "by-rows "
                    : is_on_the_way(c) ? "on-the-way "

@@ -64,7 +64,8 @@ void run(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scra
 }
 
 void gather_rows(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* rows, float* scratch) {
-  for (int64_t task = task_begin; task < task_end; ++task) gather_task(args, task, rows, scratch);
+  const auto gather = args.choice.planes ? gather_plane_task : gather_task;
+  for (int64_t task = task_begin; task < task_end; ++task) gather(args, task, rows, scratch);
 }
 
 }  // namespace

@@ -111,5 +111,60 @@ TEST(ConvGathered, WhereItPays) {
   }
 }
 
+// Patches: short lines of planes.
+TEST(ConvGathered, PlanesChangeNoBit) {
+  int cases = 0;
+  for (const Isa isa : every_isa())
+    for (int64_t channels : {1, 2, 3, 4})
+      for (int64_t kernel : {1, 5, 16})
+        for (int64_t line : {1, 2, 3}) {
+          if (channels == 1 && kernel == 1) continue;  // a product of one step
+          ConvCase c;
+          c.p.images = 2;
+          c.p.in_channels = channels;
+          c.p.out_channels = 260;
+          const int64_t in[] = {line == 2 ? 2 : 1, 2 * kernel + 1, line * (kernel + 1)};
+          for (int axis : {0, 1, 2}) {
+            c.p.in[axis] = in[axis];
+            c.p.kernel[axis] = axis == 0 ? in[0] : kernel;
+            c.p.stride[axis] = kernel + axis % 2;
+          }
+          set_out(c.p, 0);
+          c.finish(1);
+          c.epilogue = {.bias = c.bias.data(), .activation = Activation::kClip, .a = -0.5f, .b = 2};
+          c.to_planes(3);
+          if (!reads_planes(c.p)) continue;
+          ++cases;
+          c.run(isa, ConvAlgorithm::kImplicit);
+          ASSERT_NO_FATAL_FAILURE(c.check());
+          const std::vector<float> want = c.y;
+          for (int threads : {1, 3})
+            EXPECT_EQ(run_gathered(c, isa, threads), want)
+                << name_of(isa) << " " << channels << " " << kernel << " " << line;
+        }
+  EXPECT_GE(cases, 30);
+}
+
+TEST(ConvGathered, PlanesWhereItPays) {
+  for (const Isa isa : every_isa()) {
+    if (gemm_tile_rows(isa) < 6) continue;
+    const auto gathered = [&](int64_t size, int64_t out, int64_t kernel, int64_t stride, int64_t pad) {
+      ConvProblem p{.in_channels = 3, .out_channels = out};
+      for (int axis : {1, 2}) p.in[axis] = size, p.kernel[axis] = kernel, p.stride[axis] = stride, p.pad[axis] = pad;
+      set_out(p, pad);
+      p.in_view = {.image = 3 * size * size, .depth = size * size, .row = size, .pixel = 1, .channel = size * size};
+      p.out_view = dense_view(p.out, out);
+      ConvChoice choice = choose_conv(p, ConvAlgorithm::kImplicit, isa, {});
+      choose_gathered(p, isa, {}, choice);
+      return choice.gathered;
+    };
+    EXPECT_TRUE(gathered(64, 192, 16, 16, 0)) << name_of(isa);
+    EXPECT_TRUE(gathered(48, 96, 16, 16, 0)) << name_of(isa);
+    EXPECT_FALSE(gathered(224, 32, 4, 4, 0)) << name_of(isa);  // long lines, few columns for what is gathered
+    EXPECT_FALSE(gathered(224, 32, 3, 2, 1)) << name_of(isa);  // reads what lies outside
+    EXPECT_FALSE(gathered(225, 32, 3, 2, 0)) << name_of(isa);
+  }
+}
+
 }  // namespace
 }  // namespace mica

@@ -260,4 +260,48 @@ void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   }
 }
 
+// A run of n pixels of kChannels planes (0: `channels`), pixel by pixel.
+template <int kChannels>
+MICA_INLINE void weave(const float* from, int64_t apart, int64_t channels, int64_t n, float* __restrict to) {
+  const int64_t count = kChannels ? kChannels : channels;
+  for (int64_t x = 0; x < n; ++x)
+    for (int64_t channel = 0; channel < count; ++channel) to[x * count + channel] = from[channel * apart + x];
+}
+
+// The rows of the product of `count` pixels of a line, from `o` on. The picture's rows pass one after the other.
+MICA_INLINE void gather_line(const ConvArgs& args, const Pixel& o, int64_t count, float* rows) {
+  const ConvProblem& p = args.problem;
+  const ConvView& v = p.in_view;
+  const int64_t n = p.kernel[2], run = n * p.in_channels;
+  const Pixel corner = corner_of(p, o);
+  for (int64_t z = 0; z < p.kernel[0]; ++z)
+    for (int64_t y = 0; y < p.kernel[1]; ++y, rows += run) {
+      const Pixel first{corner.image, corner.z + z * p.dilation[0], corner.y + y * p.dilation[1], corner.x};
+      const float* from = args.x + at(v, first);
+      for (int64_t i = 0; i < count; ++i, from += p.stride[2]) {
+        float* row = rows + i * args.choice.row_pitch;
+        if (p.in_channels == 3)
+          weave<3>(from, v.channel, 3, n, row);
+        else if (p.in_channels == 1)
+          copy_floats(from, row, n);
+        else
+          weave<0>(from, v.channel, p.in_channels, n, row);
+      }
+    }
+}
+
+// Pixels of a task of choice.gathered: their rows of the product. All that they read lies inside the picture.
+void gather_plane_task(const ConvArgs& args, int64_t task, float* rows, float*) {
+  const ConvProblem& p = args.problem;
+  const int64_t pixels = p.images * p.out[0] * p.out[1] * p.out[2], begin = task * args.choice.tile_block;
+  const int64_t end = begin + args.choice.tile_block < pixels ? begin + args.choice.tile_block : pixels;
+  for (int64_t i = begin; i < end;) {
+    const int64_t x = i % p.out[2], line = i / p.out[2], plane = line / p.out[1];
+    const int64_t count = p.out[2] - x < end - i ? p.out[2] - x : end - i;
+    gather_line(args, {plane / p.out[0], plane % p.out[0], line % p.out[1], x}, count,
+                rows + i * args.choice.row_pitch);
+    i += count;
+  }
+}
+
 }  // namespace mica::MICA_ISA

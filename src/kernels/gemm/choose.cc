@@ -13,6 +13,7 @@ namespace {
 constexpr double kLeastTaskFlops = 5e5;
 constexpr int64_t kLeastTaskBytes = 128 << 10;
 constexpr int64_t kStreamedPanels = 8, kStreamedRows = 160, kStreamedRowsNear = 256;
+constexpr int64_t kMadeDepth = 256, kMadePanels = 8;
 // Chunks for each thread, so that one that is late leaves work to the others.
 constexpr int64_t kTasksPerThread = 4;
 
@@ -75,6 +76,8 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   const int64_t main_panels = least(panels, 2);
   const bool streams = p.m <= c.tile_rows;  // each panel is read once: nothing to keep
   c.k_block = most(p.k, 1);
+  // Panels that are made on the way are used at once.
+  if (streams && p.b_form == MatrixForm::kRows && !p.residual_in_place) c.k_block = least(c.k_block, kMadeDepth);
   if (!streams && !p.residual_in_place && p.k * step_bytes * main_panels > group_bytes)
     c.k_block = most(group_bytes / (step_bytes * main_panels) / 64 * 64, 64);
   c.n_group = streams ? panels : most(group_bytes / (c.k_block * step_bytes) / main_panels * main_panels, main_panels);
@@ -108,9 +111,14 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.fetch_rows = !streams && a_bytes + b_bytes + c_bytes > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = batches * c.m_tasks * c.n_tasks;
+  c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows && p.k <= kMostFewDepth;
+  if (c.few_rows) {
+    c.scratch_floats = p.m * (few_depth(p.k) + few_columns(c.n_block * kPanel));
+    return c;
+  }
   if (p.b_form != MatrixForm::kPanels) {
     // Packing every panel at once would need scratch as large as B.
-    if (streams) c.n_group = least(c.n_group, most(2, group_bytes / (c.k_block * step_bytes) / 2 * 2));
+    if (streams) c.n_group = least(c.n_group, p.b_form == MatrixForm::kRows ? kMadePanels : 2);
     c.scratch_floats += c.n_group * c.k_block * kPanel;
   }
   if (c.k_outside) {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/parts.h"
 #include "kernels/gemm/epilogue.h"
 #include "kernels/gemm/tile.h"
 
@@ -46,6 +47,7 @@ struct GemmChoice {
   bool fetch_rows = false;   // of A and C, those of the next tile while one is computed: they lie beyond that cache
   bool half_units = false;   // as GemmLimits
   bool copies_rows = false;  // a tile's rows of A out of the way of each other where they collide
+  bool few_rows = false;     // of a B that is not packed: read in place, n_block panels of columns a task
   int64_t m_tasks = 0, n_tasks = 0;
   int64_t tasks = 0;           // batch · m_tasks · n_tasks; 0 when there is nothing to compute
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
@@ -55,6 +57,14 @@ struct GemmChoice {
 // from copy to copy of them with which they do not.
 constexpr bool rows_collide(int64_t stride) { return stride % 1024 == 0; }
 constexpr int64_t copied_pitch(int64_t depth) { return (depth + 15) / 16 * 16 + 16; }
+
+// So few rows are multiplied by a B that is not packed where it lies: making panels of it takes longer. A worker's
+// scratch holds a copy of these rows of A, and sums of so many columns at a time.
+inline constexpr bool kWithFewRows = has_part("kernel", "gemm_f32_few_rows");
+inline constexpr int kMostFewRows = 4;
+inline constexpr int64_t kMostFewDepth = 1 << 16;
+constexpr int64_t few_depth(int64_t k) { return (k + 15) / 16 * 16; }
+constexpr int64_t few_columns(int64_t columns) { return columns < 2048 ? columns : 2048; }
 
 // Rows of the instruction set's main tile.
 int gemm_tile_rows(Isa isa);

@@ -1,5 +1,6 @@
 #include "kernels/gemm/gemm.h"
 
+#include "kernels/gemm/few_rows.inl"
 #include "kernels/gemm/strassen.inl"
 #include "kernels/gemm/tile.inl"
 
@@ -41,41 +42,37 @@ void copy_rows(const float* in, int64_t in_stride, float* out, int64_t out_strid
   }
 }
 
-struct BatchPointers {
-  const float* a;
-  const float* b;
-  float* c;
-  const float* residual;
-};
-
-BatchPointers at_batch(const GemmArgs& g, int64_t batch) {
-  const int64_t outer = batch / g.problem.batch[1], inner = batch % g.problem.batch[1];
-  return {
-      g.a + outer * g.a_batch[0] + inner * g.a_batch[1], g.b + outer * g.b_batch[0] + inner * g.b_batch[1],
-      g.c + outer * g.c_batch[0] + inner * g.c_batch[1],
-      g.epilogue.residual ? g.epilogue.residual + outer * g.residual_batch[0] + inner * g.residual_batch[1] : nullptr};
+// Packs columns [column, end) of rows k0 to k0 + depth of a plain B, scaled by alpha; panels lie depth · 16 apart. Some
+// rows at a time: of more, each page of B would be visited for one line, of one, panels would share sets of the cache.
+void pack_rows(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_t column, int64_t end, float* out) {
+  constexpr int64_t kRows = 8;
+  const F32 alpha = set1(g.alpha);
+  for (int64_t k = 0; k < depth; k += kRows) {
+    float* panel = out + k * kPanel;
+    const int64_t rows = depth - k < kRows ? depth - k : kRows;
+    for (int64_t j = column; j < end; j += kPanel, panel += depth * kPanel) {
+      const float* in = b + (k0 + k) * g.b_stride + j;
+      for (int64_t row = 0; row < rows; ++row, in += g.b_stride) MICA_UNROLL for (int i = 0; i < kPanel; i += kLanes) {
+          const int64_t rest = end - j - i;
+          const F32 x = rest >= kLanes ? load(in + i) : load_partial(in + i, rest > 0 ? static_cast<int>(rest) : 0);
+          store(panel + row * kPanel + i, mul(alpha, x));
+        }
+    }
+  }
 }
 
-// Packs the panels [first, last) of rows k0 to k0 + depth of a plain B, scaled by alpha; panels lie depth · 16 apart.
+// Packs the panels [first, last) of rows k0 to k0 + depth of a plain B, likewise.
 void pack_b(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_t first, int64_t last, float* out) {
   const F32 alpha = set1(g.alpha);
-  for (int64_t p = first; p < last; ++p, out += depth * kPanel) {
-    const int64_t column = p * kPanel, left = g.problem.n - column, width = left < kPanel ? left : kPanel;
-    if (g.problem.b_form == MatrixForm::kTransposed) {
-      transpose_matrix(b + column * g.b_stride + k0, g.b_stride, out, kPanel, width, depth);
-      for (int64_t k = 0; k < depth && width < kPanel; ++k)
-        for (int64_t j = width; j < kPanel; ++j) out[k * kPanel + j] = 0.0f;
-      if (g.alpha != 1.0f)
-        for (int64_t i = 0; i < depth * kPanel; i += kLanes) store(out + i, mul(alpha, load(out + i)));
-      continue;
-    }
-    const float* in = b + k0 * g.b_stride + column;
-    for (int64_t k = 0; k < depth; ++k, in += g.b_stride)
-      for (int j = 0; j < kPanel; j += kLanes) {
-        const int64_t rest = width - j;
-        const F32 x = rest >= kLanes ? load(in + j) : load_partial(in + j, rest > 0 ? static_cast<int>(rest) : 0);
-        store(out + k * kPanel + j, mul(alpha, x));
-      }
+  const int64_t all = g.problem.n < last * kPanel ? g.problem.n : last * kPanel;
+  if (g.problem.b_form == MatrixForm::kRows) return pack_rows(g, b, k0, depth, first * kPanel, all, out);
+  for (int64_t column = first * kPanel; column < all; column += kPanel, out += depth * kPanel) {
+    const int64_t width = all - column < kPanel ? all - column : kPanel;
+    transpose_matrix(b + column * g.b_stride + k0, g.b_stride, out, kPanel, width, depth);
+    for (int64_t k = 0; k < depth && width < kPanel; ++k)
+      for (int64_t j = width; j < kPanel; ++j) out[k * kPanel + j] = 0.0f;
+    if (g.alpha != 1.0f)
+      for (int64_t i = 0; i < depth * kPanel; i += kLanes) store(out + i, mul(alpha, load(out + i)));
   }
 }
 
@@ -273,6 +270,10 @@ int64_t run_tasks(const GemmArgs& g, int64_t task, int64_t end, float* scratch) 
 }
 
 void run(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
+  if (kWithFewRows && args.choice.few_rows) {
+    for (int64_t task = task_begin; task < task_end; ++task) run_few_rows(args, task, scratch);
+    return;
+  }
   for (int64_t task = task_begin; task < task_end;) task = run_tasks(args, task, task_end, scratch);
 }
 

@@ -165,6 +165,66 @@ TEST_P(Gemm, EveryFormOfTheOperands) {
         }
 }
 
+// Few rows are multiplied by a B that is not packed where it lies.
+TEST_P(Gemm, FewRowsByAPlainMatrix) {
+  for (MatrixForm a : {MatrixForm::kRows, MatrixForm::kTransposed})
+    for (MatrixForm b : {MatrixForm::kRows, MatrixForm::kTransposed})
+      for (int64_t m : {1, 2, 3, 4, 5})
+        for (int64_t n : {1, 3, 15, 16, 33, 64, 70, 2100})
+          for (int64_t k : {0, 1, 7, 8, 19, 64, 300}) {
+            if (n == 2100 && (k > 19 || a == MatrixForm::kTransposed)) continue;
+            Problem p(m, n, k, a, b);
+            p.args.alpha = k == 19 ? 0.25f : 1.0f;
+            p.fill();
+            if (n != 33) p.args.epilogue.bias = p.bias.data();
+            p.run(GetParam(), {.threads = k == 8 ? 3 : 1}, 1);
+            SCOPED_TRACE(testing::Message()
+                         << static_cast<int>(a) << static_cast<int>(b) << " " << m << "x" << n << "x" << k);
+            ASSERT_EQ(p.args.choice.few_rows, m <= kMostFewRows);
+            ASSERT_NO_FATAL_FAILURE(p.check());
+          }
+}
+
+TEST_P(Gemm, FewRowsHaveEveryEpilogue) {
+  for (int kind = 0; kind <= static_cast<int>(Activation::kGelu); ++kind)
+    for (int residual : {0, 1, 2, 3}) {
+      Problem p(3, 37, 20, MatrixForm::kRows, MatrixForm::kRows);
+      if (residual == 3) p.args.c_stride = p.args.epilogue.residual_stride;
+      p.fill();
+      GemmEpilogue& e = p.args.epilogue;
+      e.bias = p.bias.data();
+      e.activation = static_cast<Activation>(kind);
+      e.a = e.activation == Activation::kSilu ? 1.0f : e.activation == Activation::kClip ? -0.5f : 0.2f;
+      e.b = e.activation == Activation::kClip ? 0.75f : 0.5f;
+      if (residual) e.residual = p.residual.data();
+      e.residual_last = residual == 2;
+      if (residual == 3)  // it is the result
+        for (int64_t i = 0; i < 3; ++i) std::copy_n(&p.residual[i * p.args.c_stride], 37, &p.c[i * p.args.c_stride]);
+      if (residual == 3) e.residual = p.c.data();
+      p.args.problem.residual_in_place = residual == 3;
+      p.run(GetParam(), {});
+      SCOPED_TRACE(testing::Message() << "activation " << kind << " residual " << residual);
+      ASSERT_NO_FATAL_FAILURE(p.check());
+    }
+}
+
+TEST_P(Gemm, FewRowsPassSpecialValues) {
+  for (MatrixForm b : {MatrixForm::kRows, MatrixForm::kTransposed}) {
+    Problem p(4, 40, 9, MatrixForm::kRows, b);
+    p.fill();
+    for (float& x : p.a) x = 1.0f;
+    for (float& x : p.b) x = 1.0f;
+    const float special[] = {kNan, kInf, -kInf, 1e-41f};
+    for (int i = 0; i < 4; ++i) p.a[i * p.args.a_stride + 2 * i] = special[i];
+    p.run(GetParam(), {});
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 40; ++j) {
+        const float got = p.c[i * p.args.c_stride + j], want = special[i] + 8.0f;
+        EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want) << special[i] << " gives " << got;
+      }
+  }
+}
+
 TEST_P(Gemm, EveryEpilogue) {
   for (int kind = 0; kind <= static_cast<int>(Activation::kGelu); ++kind)
     for (int residual : {0, 1, 2})
@@ -189,9 +249,10 @@ TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
     MatrixForm a, b;
   } forms[] = {{MatrixForm::kRows, MatrixForm::kPanels},
                {MatrixForm::kTransposed, MatrixForm::kPanels},
-               {MatrixForm::kRows, MatrixForm::kRows}};
+               {MatrixForm::kRows, MatrixForm::kRows},
+               {MatrixForm::kRows, MatrixForm::kTransposed}};
   for (const auto& form : forms)
-    for (int64_t m : {5, 61}) {  // columns are split, and rows
+    for (int64_t m : {3, 5, 61}) {  // columns are split, and rows
       Problem p(m, 150, 300, form.a, form.b);
       p.args.problem.batch[0] = 2;
       p.fill();

@@ -4,7 +4,7 @@
 #include "kernels/gemm/activation.inl"
 #include "kernels/gemm/strassen.h"
 #include "kernels/pack/pack.h"
-#include "simd/simd.h"
+#include "simd/several.h"
 
 namespace mica::MICA_ISA {
 
@@ -24,13 +24,6 @@ MICA_INLINE void each_vector(int64_t rows, int64_t columns, F f) {
     for (; j + kLanes <= columns; j += kLanes) f(i, j, kLanes);
     if (j < columns) f(i, j, static_cast<int>(columns - j));
   }
-}
-MICA_INLINE F32 load_some(const float* p, int width) { return width == kLanes ? load(p) : load_partial(p, width); }
-MICA_INLINE void store_some(float* p, F32 x, int width) {
-  if (width == kLanes)
-    store(p, x);
-  else
-    store_partial(p, x, width);
 }
 
 // The largest numbers of a pair of rows, and 0 or NaN: a sum is not finite where a term is not.

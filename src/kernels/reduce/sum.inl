@@ -5,15 +5,6 @@
 
 namespace mica::MICA_ISA {
 
-// A vector, or its first lanes at the end of a row.
-MICA_INLINE F32 load_some(const float* p, int width) { return width == kLanes ? load(p) : load_partial(p, width); }
-MICA_INLINE void store_some(float* p, F32 v, int width) {
-  if (width == kLanes)
-    store(p, v);
-  else
-    store_partial(p, v, width);
-}
-
 MICA_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 template <ReduceFunction kF>

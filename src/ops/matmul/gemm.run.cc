@@ -29,6 +29,11 @@ bool takes_residual(const BindScope& scope) {
   return matmul::takes_residual(scope, g.transpose_a, g.transpose_b);
 }
 
+bool takes_permuted(const void* attributes_blob, std::span<const TensorView> inputs, size_t i) {
+  const auto& g = *static_cast<const Gemm*>(attributes_blob);
+  return matmul::takes_permuted(inputs, i, g.transpose_a, g.transpose_b);
+}
+
 void forms(const BindScope& scope, FormOptions& options) {
   const auto& g = scope.attributes<Gemm>();
   matmul::forms(scope, g.transpose_a, g.transpose_b, options);
@@ -36,6 +41,9 @@ void forms(const BindScope& scope, FormOptions& options) {
 
 }  // namespace
 
-MICA_RUN(gemm) = {.bind = bind, .takes_residual = takes_residual, .forms = kWithForms ? forms : nullptr};
+MICA_RUN(gemm) = {.bind = bind,
+                  .takes_residual = takes_residual,
+                  .takes_permuted = takes_permuted,
+                  .forms = kWithForms ? forms : nullptr};
 
 }  // namespace mica

@@ -223,9 +223,10 @@ inline Status add_product(BindScope& scope, const ProductStep& step) {
                     .tasks = strassen ? step.strassen.tasks : step.args.choice.tasks,
                     .work = static_cast<double>(scope.output(0).view.count()) * static_cast<double>(p.k),
                     .scratch_bytes = static_cast<size_t>(scratch) * sizeof(float),
-                    .name = strassen   ? "gemm_f32_strassen"
-                            : p.m == 1 ? "gemv_f32"
-                                       : "gemm_f32"});
+                    .name = strassen                    ? "gemm_f32_strassen"
+                            : step.args.choice.few_rows ? "gemm_f32_few_rows"
+                            : p.m == 1                  ? "gemv_f32"
+                                                        : "gemm_f32"});
 }
 
 // Batch axes of C with the operands' steps; then the rows of A as one more, where B is the same for all.
@@ -318,6 +319,15 @@ inline bool takes_residual(const BindScope& scope, bool flip_a, bool flip_b) {
   const int64_t apart = k_block();
   p.residual_in_place = true;
   return k_block() == apart;
+}
+
+// A whose columns are adjacent is copied row by row for each group of panels: worth it for one group.
+inline bool takes_permuted(std::span<const TensorView> inputs, size_t i, bool flip_a, bool flip_b) {
+  constexpr int64_t kMostColumnBytes = 256 << 10;
+  MatrixView a, b;
+  if (i > 1 || !matrix_view(inputs[0], true, flip_a, a) || !matrix_view(inputs[1], false, flip_b, b)) return false;
+  const int64_t bytes = b.rows * b.columns * static_cast<int64_t>(sizeof(float));
+  return i == 1 || a.form == MatrixForm::kRows || bytes <= kMostColumnBytes;
 }
 
 // Of one constant matrix by all rows of A.

@@ -1,0 +1,150 @@
+// Products of few rows by a matrix that is not packed: each of its elements is read once, where it lies. Included by
+// gemm.isa.cc.
+#pragma once
+#include "kernels/gemm/activation.inl"
+#include "kernels/gemm/batch.inl"
+#include "kernels/pack/pack.h"
+#include "kernels/reduce/sum.inl"
+
+namespace mica::MICA_ISA {
+
+// Rows of B that pass by together. Their streams are few enough for the processor to foresee, and a sum is loaded and
+// stored once for all of them.
+inline constexpr int64_t kRowsAtOnce = 8;
+
+// R rows of sums, `pitch` floats apart, of `columns` outputs: what rows k to k + count of B add to them.
+struct FewRows {
+  const float* a;  // dense rows, a_pitch floats apart
+  int64_t a_pitch;
+  const float* b;
+  int64_t b_stride;
+  float* sums;
+  int64_t pitch, columns;
+};
+
+// V vectors of columns from `j` on, of which the last may be a part.
+template <int R, int V, int64_t kCount>
+MICA_INLINE void add_rows_at(const FewRows& f, int64_t k, int64_t j) {
+  const int64_t left = f.columns - j;
+  F32 sum[R][V];
+  MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int v = 0; v < V; ++v) sum[i][v] =
+      load(f.sums + i * f.pitch + j + v * kLanes);
+  const float* b = f.b + k * f.b_stride + j;
+  MICA_UNROLL for (int64_t u = 0; u < kCount; ++u, b += f.b_stride) {
+    F32 row[V];
+    MICA_UNROLL for (int v = 0; v < V; ++v) row[v] =
+        left >= V * kLanes ? load(b + v * kLanes) : load_partial(b + v * kLanes, width_of(left, v));
+    MICA_UNROLL for (int i = 0; i < R; ++i) {
+      const F32 value = set1(f.a[i * f.a_pitch + k + u]);
+      MICA_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fma(value, row[v], sum[i][v]);
+    }
+  }
+  MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int v = 0; v < V; ++v)
+      store(f.sums + i * f.pitch + j + v * kLanes, sum[i][v]);
+}
+
+template <int R, int64_t kCount>
+MICA_INLINE void add_rows(const FewRows& f, int64_t k) {
+  constexpr int V = R <= 2 ? 4 : 2;
+  int64_t j = 0;
+  for (; j + V * kLanes <= f.columns; j += V * kLanes) add_rows_at<R, V, kCount>(f, k, j);
+  for (; j < f.columns; j += kLanes) add_rows_at<R, 1, kCount>(f, k, j);
+}
+
+// All of k, in ascending order for each output.
+template <int R>
+void add_products(const FewRows& f, int64_t depth) {
+  int64_t k = 0;
+  for (; k + kRowsAtOnce <= depth; k += kRowsAtOnce) add_rows<R, kRowsAtOnce>(f, k);
+  for (; k < depth; ++k) add_rows<R, 1>(f, k);
+}
+
+// The same of a transposed B, whose rows belong to one output each: their products are spread over kSumLanes lanes.
+template <int R>
+void add_dots(const FewRows& f, int64_t depth) {
+  constexpr ReduceFunction kSum = ReduceFunction::kSum;
+  constexpr int kChains = R == 1 ? 4 : R == 2 ? 2 : 1;  // enough for the latency of a multiply-add
+  for (int64_t j = 0; j < f.columns; j += kLanes) {
+    const int width = static_cast<int>(least(kLanes, f.columns - j));
+    Sums rows[R][kLanes];
+    for (int r = 0; r < kLanes; ++r) {
+      const float* b = f.b + (j + (r < width ? r : 0)) * f.b_stride;
+      Sums sum[R][kChains];
+      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int c = 0; c < kChains; ++c) sum[i][c] =
+          neutral_sums<kSum>();
+      const auto add_at = [&](int64_t k, int c) __attribute__((always_inline)) {
+        MICA_UNROLL for (int i = 0; i < R; ++i) {
+          const float* a = f.a + i * f.a_pitch;
+          add_elements(sum[i][c], k, depth, [&](F32 to, int64_t at, int lanes) {
+            return fma(load_some(a + at, lanes), load_some(b + at, lanes), to);
+          });
+        }
+      };
+      int64_t k = 0;
+      for (; k + kChains * kSumLanes <= depth; k += kChains * kSumLanes)
+        MICA_UNROLL for (int c = 0; c < kChains; ++c) add_at(k + c * kSumLanes, c);
+      for (; k < depth; k += kSumLanes) add_at(k, 0);
+      MICA_UNROLL for (int i = 0; i < R; ++i) {
+        MICA_UNROLL for (int half = kChains / 2; half > 0; half /= 2) MICA_UNROLL for (int c = 0; c < half; ++c)
+            sum[i][c] = combined<kSum>(sum[i][c], sum[i][c + half]);
+        rows[i][r] = sum[i][0];
+      }
+    }
+    MICA_UNROLL for (int i = 0; i < R; ++i) {
+      float* to = f.sums + i * f.pitch + j;
+      store(to, add(load(to), over_lanes_of_rows<kSum>(rows[i])));
+    }
+  }
+}
+
+using FewRowsFn = void (*)(const FewRows&, int64_t depth);
+constexpr FewRowsFn kAddProducts[kMostFewRows] = {add_products<1>, add_products<2>, add_products<3>, add_products<4>};
+constexpr FewRowsFn kAddDots[kMostFewRows] = {add_dots<1>, add_dots<2>, add_dots<3>, add_dots<4>};
+
+// A's rows as they are multiplied: side by side, scaled by alpha.
+inline void copy_scaled(const GemmArgs& g, const float* a, int64_t first, int64_t rows, float* out, int64_t pitch) {
+  const bool flipped = g.problem.a_form == MatrixForm::kTransposed;
+  const int64_t row_step = flipped ? 1 : g.a_stride, k_step = flipped ? g.a_stride : 1;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < g.problem.k; ++k) out[i * pitch + k] = g.alpha * a[(first + i) * row_step + k * k_step];
+}
+
+// Columns [begin, end) of the rows [first, first + rows). What a vector stores beyond `end` stays in the scratch.
+inline void run_few_columns(const GemmArgs& g, const BatchPointers& at, const FewRows& few, int64_t first, int64_t rows,
+                            int64_t begin, int64_t end) {
+  const GemmEpilogue& e = g.epilogue;
+  const bool transposed = g.problem.b_form == MatrixForm::kTransposed;
+  FewRows f = few;
+  f.b = at.b + begin * (transposed ? g.b_stride : 1);
+  f.columns = end - begin;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < f.columns; ++j) f.sums[i * f.pitch + j] = e.bias ? e.bias[begin + j] : 0.0f;
+  (transposed ? kAddDots : kAddProducts)[rows - 1](f, g.problem.k);
+  float* c = at.c + first * g.c_stride + begin;
+  const float* residual = at.residual ? at.residual + first * e.residual_stride + begin : nullptr;
+  kActivateRows[static_cast<int>(e.activation)]({f.sums, f.pitch, c, g.c_stride, residual, e.residual_stride,
+                                                 e.residual_last, rows, f.columns, e.a, e.b});
+  if (e.finish) e.finish(e.finish_context, c, g.c_stride, first, begin, rows, f.columns);
+}
+
+// One task of a choice with few_rows.
+inline void run_few_rows(const GemmArgs& g, int64_t task, float* scratch) {
+  const GemmChoice& c = g.choice;
+  const GemmProblem& p = g.problem;
+  const int64_t per_batch = c.m_tasks * c.n_tasks, within = task % per_batch;
+  const int64_t m_task = within % c.m_tasks, n_task = within / c.m_tasks;
+  const BatchPointers at = at_batch(g, task / per_batch);
+  const int64_t first = p.m * m_task / c.m_tasks, rows = p.m * (m_task + 1) / c.m_tasks - first;
+  const int64_t end = least(p.n, (n_task + 1) * c.n_block * kPanel), width = few_columns(c.n_block * kPanel);
+  const int64_t pitch = few_depth(p.k);
+  copy_scaled(g, at.a, first, rows, scratch, pitch);
+  const FewRows few = {.a = scratch,
+                       .a_pitch = pitch,
+                       .b_stride = g.b_stride,
+                       .sums = scratch + rows * pitch,
+                       .pitch = width};
+  for (int64_t begin = n_task * c.n_block * kPanel; begin < end; begin += width)
+    run_few_columns(g, at, few, first, rows, begin, least(end, begin + width));
+}
+
+}  // namespace mica::MICA_ISA
