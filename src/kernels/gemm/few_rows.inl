@@ -12,7 +12,7 @@ namespace mica::MICA_ISA {
 // stored once for all of them.
 inline constexpr int64_t kRowsAtOnce = 8;
 
-// R rows of sums, `pitch` floats apart, of `columns` outputs: what rows k to k + count of B add to them.
+// R rows of sums, `pitch` floats apart, of `columns` outputs, and what is added to them.
 struct FewRows {
   const float* a;  // dense rows, a_pitch floats apart
   int64_t a_pitch;
@@ -22,20 +22,20 @@ struct FewRows {
   int64_t pitch, columns;
 };
 
-// V vectors of columns from `j` on, of which the last may be a part.
-template <int R, int V, int64_t kCount>
-MICA_INLINE void add_rows_at(const FewRows& f, int64_t k, int64_t j) {
-  const int64_t left = f.columns - j;
+// Products of the rows k to `end` of B with V vectors of columns from `j` on, or, as kPart, with the lanes left of one.
+template <int R, int V, bool kPart = false>
+MICA_INLINE void add_rows_at(const FewRows& f, int64_t k, int64_t end, int64_t j) {
+  static_assert(V == 1 || !kPart);
+  const int left = static_cast<int>(f.columns - j);
   F32 sum[R][V];
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int v = 0; v < V; ++v) sum[i][v] =
       load(f.sums + i * f.pitch + j + v * kLanes);
   const float* b = f.b + k * f.b_stride + j;
-  MICA_UNROLL for (int64_t u = 0; u < kCount; ++u, b += f.b_stride) {
+  for (; k < end; ++k, b += f.b_stride) {
     F32 row[V];
-    MICA_UNROLL for (int v = 0; v < V; ++v) row[v] =
-        left >= V * kLanes ? load(b + v * kLanes) : load_partial(b + v * kLanes, width_of(left, v));
+    MICA_UNROLL for (int v = 0; v < V; ++v) row[v] = kPart ? load_partial(b, left) : load(b + v * kLanes);
     MICA_UNROLL for (int i = 0; i < R; ++i) {
-      const F32 value = set1(f.a[i * f.a_pitch + k + u]);
+      const F32 value = set1(f.a[i * f.a_pitch + k]);
       MICA_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fma(value, row[v], sum[i][v]);
     }
   }
@@ -43,20 +43,17 @@ MICA_INLINE void add_rows_at(const FewRows& f, int64_t k, int64_t j) {
       store(f.sums + i * f.pitch + j + v * kLanes, sum[i][v]);
 }
 
-template <int R, int64_t kCount>
-MICA_INLINE void add_rows(const FewRows& f, int64_t k) {
-  constexpr int V = R <= 2 ? 4 : 2;
-  int64_t j = 0;
-  for (; j + V * kLanes <= f.columns; j += V * kLanes) add_rows_at<R, V, kCount>(f, k, j);
-  for (; j < f.columns; j += kLanes) add_rows_at<R, 1, kCount>(f, k, j);
-}
-
 // All of k, in ascending order for each output.
 template <int R>
 void add_products(const FewRows& f, int64_t depth) {
-  int64_t k = 0;
-  for (; k + kRowsAtOnce <= depth; k += kRowsAtOnce) add_rows<R, kRowsAtOnce>(f, k);
-  for (; k < depth; ++k) add_rows<R, 1>(f, k);
+  constexpr int V = R <= 2 ? 4 : 2;
+  for (int64_t k = 0; k < depth; k += kRowsAtOnce) {
+    const int64_t end = least(depth, k + kRowsAtOnce);
+    int64_t j = 0;
+    for (; j + V * kLanes <= f.columns; j += V * kLanes) add_rows_at<R, V>(f, k, end, j);
+    for (; j + kLanes <= f.columns; j += kLanes) add_rows_at<R, 1>(f, k, end, j);
+    if (j < f.columns) add_rows_at<R, 1, true>(f, k, end, j);
+  }
 }
 
 // The same of a transposed B, whose rows belong to one output each: their products are spread over kSumLanes lanes.
@@ -122,8 +119,8 @@ inline void run_few_columns(const GemmArgs& g, const BatchPointers& at, const Fe
   (transposed ? kAddDots : kAddProducts)[rows - 1](f, g.problem.k);
   float* c = at.c + first * g.c_stride + begin;
   const float* residual = at.residual ? at.residual + first * e.residual_stride + begin : nullptr;
-  kActivateRows[static_cast<int>(e.activation)]({f.sums, f.pitch, c, g.c_stride, residual, e.residual_stride,
-                                                 e.residual_last, rows, f.columns, e.a, e.b});
+  kActivateRows[static_cast<int>(e.activation)](
+      {f.sums, f.pitch, c, g.c_stride, residual, e.residual_stride, e.residual_last, rows, f.columns, e.a, e.b});
   if (e.finish) e.finish(e.finish_context, c, g.c_stride, first, begin, rows, f.columns);
 }
 
@@ -138,11 +135,8 @@ inline void run_few_rows(const GemmArgs& g, int64_t task, float* scratch) {
   const int64_t end = least(p.n, (n_task + 1) * c.n_block * kPanel), width = few_columns(c.n_block * kPanel);
   const int64_t pitch = few_depth(p.k);
   copy_scaled(g, at.a, first, rows, scratch, pitch);
-  const FewRows few = {.a = scratch,
-                       .a_pitch = pitch,
-                       .b_stride = g.b_stride,
-                       .sums = scratch + rows * pitch,
-                       .pitch = width};
+  const FewRows few = {
+      .a = scratch, .a_pitch = pitch, .b_stride = g.b_stride, .sums = scratch + rows * pitch, .pitch = width};
   for (int64_t begin = n_task * c.n_block * kPanel; begin < end; begin += width)
     run_few_columns(g, at, few, first, rows, begin, least(end, begin + width));
 }

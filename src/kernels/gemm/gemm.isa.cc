@@ -44,7 +44,8 @@ void copy_rows(const float* in, int64_t in_stride, float* out, int64_t out_strid
 
 // Packs columns [column, end) of rows k0 to k0 + depth of a plain B, scaled by alpha; panels lie depth · 16 apart. Some
 // rows at a time: of more, each page of B would be visited for one line, of one, panels would share sets of the cache.
-void pack_rows(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_t column, int64_t end, float* out) {
+__attribute__((noinline)) void pack_rows(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int64_t column,
+                                         int64_t end, float* out) {
   constexpr int64_t kRows = 8;
   const F32 alpha = set1(g.alpha);
   for (int64_t k = 0; k < depth; k += kRows) {
@@ -52,11 +53,10 @@ void pack_rows(const GemmArgs& g, const float* b, int64_t k0, int64_t depth, int
     const int64_t rows = depth - k < kRows ? depth - k : kRows;
     for (int64_t j = column; j < end; j += kPanel, panel += depth * kPanel) {
       const float* in = b + (k0 + k) * g.b_stride + j;
-      for (int64_t row = 0; row < rows; ++row, in += g.b_stride) MICA_UNROLL for (int i = 0; i < kPanel; i += kLanes) {
-          const int64_t rest = end - j - i;
-          const F32 x = rest >= kLanes ? load(in + i) : load_partial(in + i, rest > 0 ? static_cast<int>(rest) : 0);
-          store(panel + row * kPanel + i, mul(alpha, x));
-        }
+      float* to = panel;
+      for (int64_t row = 0; row < rows; ++row, in += g.b_stride)
+        for (int i = 0; i < kPanelVectors; ++i, to += kLanes)
+          store(to, mul(alpha, load_some(in + i * kLanes, width_of(end - j, i))));
     }
   }
 }
