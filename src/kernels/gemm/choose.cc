@@ -61,6 +61,29 @@ void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
   c.m_block = ceil_div(p.m, c.m_tasks);
 }
 
+// What a worker holds: panels that are made of a plain B, and copies of rows of A.
+void take_scratch(const GemmProblem& p, GemmChoice& c) {
+  c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows && p.k <= kMostFewDepth;
+  if (c.few_rows) {
+    c.scratch_floats = p.m * (few_depth(p.k) + few_columns(c.n_block * kPanel));
+    return;
+  }
+  const bool streams = p.m <= c.tile_rows;
+  if (p.b_form != MatrixForm::kPanels) {
+    // Packing every panel at once would need scratch as large as B.
+    if (streams) c.n_group = least(c.n_group, p.b_form == MatrixForm::kRows ? kMadePanels : 2);
+    c.scratch_floats += c.n_group * c.k_block * kPanel;
+  }
+  if (c.k_outside) {
+    c.scratch_floats += c.m_block * copied_pitch(c.k_block);
+    return;
+  }
+  c.copies_rows =
+      p.a_form == MatrixForm::kRows && !streams && c.tile_rows > kWays && c.n_group >= kCopyPanels && rows_collide(p.k);
+  if (p.a_form == MatrixForm::kTransposed) c.scratch_floats += c.tile_rows * c.k_block;
+  if (c.copies_rows) c.scratch_floats += c.tile_rows * copied_pitch(c.k_block);
+}
+
 }  // namespace
 
 int gemm_tile_rows(Isa isa) { return gemm_kernels(isa).tile_rows; }
@@ -111,24 +134,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.fetch_rows = !streams && a_bytes + b_bytes + c_bytes > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = batches * c.m_tasks * c.n_tasks;
-  c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows && p.k <= kMostFewDepth;
-  if (c.few_rows) {
-    c.scratch_floats = p.m * (few_depth(p.k) + few_columns(c.n_block * kPanel));
-    return c;
-  }
-  if (p.b_form != MatrixForm::kPanels) {
-    // Packing every panel at once would need scratch as large as B.
-    if (streams) c.n_group = least(c.n_group, p.b_form == MatrixForm::kRows ? kMadePanels : 2);
-    c.scratch_floats += c.n_group * c.k_block * kPanel;
-  }
-  if (c.k_outside) {
-    c.scratch_floats += c.m_block * copied_pitch(c.k_block);
-    return c;
-  }
-  c.copies_rows =
-      p.a_form == MatrixForm::kRows && !streams && c.tile_rows > kWays && c.n_group >= kCopyPanels && rows_collide(p.k);
-  if (p.a_form == MatrixForm::kTransposed) c.scratch_floats += c.tile_rows * c.k_block;
-  if (c.copies_rows) c.scratch_floats += c.tile_rows * copied_pitch(c.k_block);
+  take_scratch(p, c);
   return c;
 }
 
