@@ -285,7 +285,7 @@ class Placer {
 
   // Whether the only reader of value v takes it as a view with its axes in any order.
   bool reader_takes(uint32_t v, const TensorView& view) const {
-    if (uses_[v] != 1) return false;
+    if (!kWithPermuted || uses_[v] != 1) return false;
     const Stage& reader = function_.stages[reader_[v]];
     const RunDef* hook = find_run(*reader.op);
     TensorView inputs[8];

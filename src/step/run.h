@@ -150,6 +150,9 @@ class BindScope {
   ~BindScope() = default;
 };
 
+// Whether there is anything that RunDef::takes_permuted could be asked for.
+inline constexpr bool kWithPermuted = has_part("operator", "transpose");
+
 struct RunDef {
   // Makes the steps of one stage, or returns false to leave it to the reference. Pure: depends on the scope alone.
   Result<bool> (*bind)(BindScope&) = nullptr;

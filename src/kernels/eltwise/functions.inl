@@ -64,9 +64,9 @@ MICA_INLINE F32 function_of(F32 x, F32 a, F32 b) {
   if constexpr (kF == kSin) return sin_of(x);
   if constexpr (kF == kCos) return cos_of(x);
   if constexpr (kF == kTan) return by_lane(x, [](float v) { return __builtin_tanf(v); });
-  if constexpr (kF == kAsin) return by_lane(x, [](float v) { return __builtin_asinf(v); });
-  if constexpr (kF == kAcos) return by_lane(x, [](float v) { return __builtin_acosf(v); });
-  if constexpr (kF == kAtan) return by_lane(x, [](float v) { return __builtin_atanf(v); });
+  if constexpr (kF == kAsin) return asin_of(x);
+  if constexpr (kF == kAcos) return acos_of(x);
+  if constexpr (kF == kAtan) return atan_of(x);
   if constexpr (kF == kSinh) return by_lane(x, [](float v) { return __builtin_sinhf(v); });
   if constexpr (kF == kCosh) return by_lane(x, [](float v) { return __builtin_coshf(v); });
   if constexpr (kF == kAsinh) return by_lane(x, [](float v) { return __builtin_asinhf(v); });

@@ -86,6 +86,48 @@ MICA_INLINE F32 log1p_unit(F32 x) {
 // 1 / (1 + e^-x), 3 ulp.
 MICA_INLINE F32 sigmoid_of(F32 x) { return div(set1(1.0f), add(set1(1.0f), exp_of(neg(x)))); }
 
+// 2 ulp. Up to 1: x + x^3 P(x^2), fit 2e-9; beyond: pi / 2 - atan(1 / x).
+MICA_INLINE F32 atan_of(F32 x) {
+  constexpr float kFit[] = {-0.333333015f, 0.199986383f,   -0.142652452f, 0.109575719f,   -0.084194459f,
+                            0.0582343191f, -0.0314554684f, 0.0110643152f, -0.00182718469f};
+  const F32 magnitude = abs(x);
+  const Mask beyond = gt(magnitude, set1(1.0f));
+  const F32 t = select(beyond, div(set1(1.0f), magnitude), magnitude), square = mul(t, t);
+  const F32 near = fma(mul(t, square), polynomial(square, kFit), t);
+  return with_sign_of(select(beyond, sub(set1(1.57079637f), near), near), x);
+}
+
+// asin(t) for t in [0, 0.5], of t and its square, 1 ulp: t + t^3 P(t^2), fit 5e-9.
+MICA_INLINE F32 asin_near(F32 t, F32 square) {
+  constexpr float kFit[] = {0.166667536f, 0.0749524161f, 0.045477096f, 0.0241476111f, 0.0422185473f};
+  return fma(mul(t, square), polynomial(square, kFit), t);
+}
+// Of |x|, also beyond 0.5, where asin(x) = pi / 2 - 2 asin(sqrt((1 - x) / 2)), and NaN beyond 1. `far`: whether it is
+// the second.
+struct Arc {
+  F32 part;
+  Mask far;
+};
+MICA_INLINE Arc arc_of(F32 magnitude) {
+  const Mask far = gt(magnitude, set1(0.5f));
+  const F32 rest = mul(sub(set1(1.0f), magnitude), set1(0.5f));
+  return {asin_near(select(far, sqrt(rest), magnitude), select(far, rest, mul(magnitude, magnitude))), far};
+}
+
+// 2 ulp: pi / 2 in two parts.
+MICA_INLINE F32 asin_of(F32 x) {
+  const Arc arc = arc_of(abs(x));
+  const F32 far = add(fma(arc.part, set1(-2.0f), set1(1.57079637f)), set1(-4.37113883e-8f));
+  return with_sign_of(select(arc.far, far, arc.part), x);
+}
+// 2 ulp.
+MICA_INLINE F32 acos_of(F32 x) {
+  const Arc arc = arc_of(abs(x));
+  const F32 twice = add(arc.part, arc.part), signed_part = with_sign_of(arc.part, x);
+  const F32 far = select(lt(x, zero()), sub(set1(3.14159274f), twice), twice);
+  return select(arc.far, far, sub(set1(1.57079637f), signed_part));
+}
+
 // 2 ulp. Below 0.625: x + x^3 P(x^2), fit 1e-09; beyond: 1 - 2 / (e^2x + 1).
 MICA_INLINE F32 tanh_of(F32 x) {
   constexpr float kFit[] = {-0.333333343f, 0.133333057f,    -0.0539595485f,

@@ -140,22 +140,47 @@ struct Tile<kBytes, false> {
   }
 };
 
+// The words of a square that lie within rows and columns.
+MICA_INLINE void transpose_part(const char* from, int64_t from_pitch, char* to, int64_t to_pitch, int rows,
+                                int columns) {
+  F32 v[kLanes];
+  MICA_UNROLL for (int i = 0; i < kLanes; ++i) v[i] =
+      i < rows ? as_f32(load_partial(reinterpret_cast<const int32_t*>(from + i * from_pitch), columns)) : zero();
+  transpose(v);
+  MICA_UNROLL for (int i = 0; i < kLanes; ++i) if (i < columns) {
+    auto* p = reinterpret_cast<int32_t*>(to + i * to_pitch);
+    if (rows == kLanes)
+      store(p, as_i32(v[i]));
+    else
+      store_partial(p, as_i32(v[i]), rows);
+  }
+}
+
+// The last squares of both sides begin where they still lie within the block, and move some elements again; blocks too
+// small for that go by parts of squares, where there are any and enough elements.
 template <int kBytes>
 void transpose_block(const char* from, int64_t from_pitch, char* to, int64_t to_pitch, int64_t rows, int64_t columns) {
   using Square = Tile<kBytes, in_vectors<kBytes>()>;
-  constexpr int64_t kSide = Square::kSide;
-  int64_t r = 0;
-  for (; r + kSide <= rows; r += kSide) {
-    int64_t c = 0;
-    for (; c + kSide <= columns; c += kSide)
-      Square::run(from + r * from_pitch + c * kBytes, from_pitch, to + c * to_pitch + r * kBytes, to_pitch);
-    for (; c < columns; ++c)
-      for (int64_t k = r; k < r + kSide; ++k)
-        move<kBytes>(from + k * from_pitch + c * kBytes, to + c * to_pitch + k * kBytes);
+  constexpr int64_t kSide = Square::kSide, kFew = 2 * kSide;
+  constexpr bool kParts = kBytes == 4 && in_vectors<kBytes>();
+  const bool whole = rows >= kSide && columns >= kSide;
+  if (whole || (kParts && rows * columns >= kFew)) {
+    for (int64_t r = 0; r < rows; r += kSide)
+      for (int64_t c = 0; c < columns; c += kSide) {
+        const int64_t y = whole && r + kSide > rows ? rows - kSide : r;
+        const int64_t x = whole && c + kSide > columns ? columns - kSide : c;
+        const char* in = from + y * from_pitch + x * kBytes;
+        char* out = to + x * to_pitch + y * kBytes;
+        const int64_t height = rows - y < kSide ? rows - y : kSide, width = columns - x < kSide ? columns - x : kSide;
+        if (whole)
+          Square::run(in, from_pitch, out, to_pitch);
+        else if constexpr (kParts)
+          transpose_part(in, from_pitch, out, to_pitch, static_cast<int>(height), static_cast<int>(width));
+      }
+    return;
   }
-  if (r == rows) return;
   for (int64_t c = 0; c < columns; ++c)
-    for (int64_t k = r; k < rows; ++k) move<kBytes>(from + k * from_pitch + c * kBytes, to + c * to_pitch + k * kBytes);
+    for (int64_t k = 0; k < rows; ++k) move<kBytes>(from + k * from_pitch + c * kBytes, to + c * to_pitch + k * kBytes);
 }
 
 template <int kBytes>

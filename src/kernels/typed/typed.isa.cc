@@ -1,6 +1,6 @@
 #include "kernels/typed/typed.h"
 
-#include "simd/simd.h"
+#include "simd/several.h"
 
 // In front of a loop whose results no later turn reads: a result may take an operand's place, element by element.
 #ifdef __clang__
@@ -186,6 +186,27 @@ void convert_row(const TypedRow& row, int64_t n) {
   each_one<From, To>(row, n, converted<From, To>);
 }
 
+// Single precision to a narrow type: of blocks of numbers within 32 bits, the low bits of those.
+template <class To>
+void convert_to_bytes(const TypedRow& row, int64_t n) {
+  constexpr int kBlock = kBlockBytes;
+  const int64_t whole = row.in_stride[0] == 0 ? 0 : in_blocks(row, n, 1, sizeof(float), 1, kBlock);
+  TypedRow rest = row;
+  for (int64_t left = whole; left > 0; left -= kBlock, rest.in[0] += kBlock * sizeof(float), rest.out += kBlock) {
+    const auto* x = reinterpret_cast<const float*>(rest.in[0]);
+    auto* out = reinterpret_cast<To*>(rest.out);
+    constexpr int32_t kSize = INT32_MAX, kBeyond = 0x4f000000;  // all bits but the sign; those of 2^31
+    int32_t sizes[kBlock], largest = 0;
+    __builtin_memcpy(sizes, x, sizeof sizes);
+    for (int i = 0; i < kBlock; ++i) largest = (sizes[i] & kSize) > largest ? sizes[i] & kSize : largest;
+    if (largest >= kBeyond)
+      for (int i = 0; i < kBlock; ++i) out[i] = from_float<To>(x[i]);
+    else
+      MICA_INDEPENDENT for (int i = 0; i < kBlock; ++i) out[i] = static_cast<To>(static_cast<int32_t>(x[i]));
+  }
+  convert_row<float, To>(rest, n - whole);
+}
+
 // Halves and single precision. Rows that are no run of neighbours go element by element.
 struct F16 {
   static F32 load(const uint16_t* p, int n) { return n == kLanes ? load_f16(p) : load_f16_partial(p, n); }
@@ -214,24 +235,38 @@ void to_half_row(const TypedRow& row, int64_t n) {
   }
 }
 
-int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+// Whole vectors where there are: masks cost as much as the rest.
+MICA_INLINE I32 load_code(const uint8_t* p, int n) { return n == kLanes ? load_u8(p) : load_u8_partial(p, n); }
+MICA_INLINE I32 load_code(const int8_t* p, int n) { return n == kLanes ? load_i8(p) : load_i8_partial(p, n); }
+MICA_INLINE I32 load_code(const int32_t* p, int n) { return n == kLanes ? load(p) : load_partial(p, n); }
+MICA_INLINE void store_code(uint8_t* p, I32 v, int n) { n == kLanes ? store_u8(p, v) : store_u8_partial(p, v, n); }
+MICA_INLINE void store_code(int8_t* p, I32 v, int n) { n == kLanes ? store_i8(p, v) : store_i8_partial(p, v, n); }
 
-MICA_INLINE I32 load_code(const uint8_t* p, int n) { return load_u8_partial(p, n); }
-MICA_INLINE I32 load_code(const int8_t* p, int n) { return load_i8_partial(p, n); }
-MICA_INLINE I32 load_code(const int32_t* p, int n) { return load_partial(p, n); }
-MICA_INLINE void store_code(uint8_t* p, I32 v, int n) { store_u8_partial(p, v, n); }
-MICA_INLINE void store_code(int8_t* p, I32 v, int n) { store_i8_partial(p, v, n); }
-
-// The zero points of n elements; none: 0.
+// The scales and zero points of a row: one, or one for each element. No zero point is 0.
 template <class T>
-MICA_INLINE I32 zero_points(const TypedRow& row, int64_t i, int n) {
-  if (!row.in[2]) return zero_i32();
-  const auto* p = reinterpret_cast<const T*>(row.in[2]);
-  return row.in_stride[2] == 0 ? set1(static_cast<int32_t>(*p)) : load_code(p + i, n);
-}
-MICA_INLINE F32 scales(const TypedRow& row, int64_t i, int n) {
-  const auto* p = reinterpret_cast<const float*>(row.in[1]);
-  return row.in_stride[1] == 0 ? set1(*p) : load_partial(p + i, n);
+struct Linear {
+  explicit Linear(const TypedRow& row)
+      : each_scale(row.in_stride[1] != 0),
+        each_zero(row.in[2] && row.in_stride[2] != 0),
+        scale(reinterpret_cast<const float*>(row.in[1])),
+        zero(reinterpret_cast<const T*>(row.in[2])),
+        one_scale(set1(*scale)),
+        one_zero(zero ? set1(static_cast<int32_t>(*zero)) : zero_i32()) {}
+  MICA_INLINE F32 scales(int64_t i, int n) const { return each_scale ? load_some(scale + i, n) : one_scale; }
+  MICA_INLINE I32 zeros(int64_t i, int n) const { return each_zero ? load_code(zero + i, n) : one_zero; }
+
+  bool each_scale, each_zero;
+  const float* scale;
+  const T* zero;
+  F32 one_scale;
+  I32 one_zero;
+};
+
+template <class F>
+MICA_INLINE void each_vector(int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) f(i, kLanes);
+  if (i < n) f(i, static_cast<int>(n - i));
 }
 
 // Rows are dense, scales and zero points dense or one. A quotient beyond +-512 saturates whatever the zero point; NaN
@@ -240,23 +275,25 @@ template <class T>
 void quantize_row(const TypedRow& row, int64_t n) {
   const auto* in = reinterpret_cast<const float*>(row.in[0]);
   auto* out = reinterpret_cast<T*>(row.out);
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const int width = static_cast<int>(least(kLanes, n - i));
-    F32 q = div(load_partial(in + i, width), scales(row, i, width));
-    q = select(gt(q, set1(-512.0f)), q, set1(-512.0f));
-    q = select(lt(q, set1(512.0f)), q, set1(512.0f));
-    store_code(out + i, add(to_i32(q), zero_points<T>(row, i, width)), width);
-  }
+  const Linear<T> linear(row);
+  each_vector(
+      n, [&](int64_t i, int width) __attribute__((always_inline)) {
+        F32 q = div(load_some(in + i, width), linear.scales(i, width));
+        q = select(gt(q, set1(-512.0f)), q, set1(-512.0f));
+        q = select(lt(q, set1(512.0f)), q, set1(512.0f));
+        store_code(out + i, add(to_i32(q), linear.zeros(i, width)), width);
+      });
 }
 template <class T>
 void dequantize_row(const TypedRow& row, int64_t n) {
   const auto* in = reinterpret_cast<const T*>(row.in[0]);
   auto* out = reinterpret_cast<float*>(row.out);
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const int width = static_cast<int>(least(kLanes, n - i));
-    const I32 code = sub(load_code(in + i, width), zero_points<T>(row, i, width));
-    store_partial(out + i, mul(to_f32(code), scales(row, i, width)), width);
-  }
+  const Linear<T> linear(row);
+  each_vector(
+      n, [&](int64_t i, int width) __attribute__((always_inline)) {
+        const I32 code = sub(load_code(in + i, width), linear.zeros(i, width));
+        store_some(out + i, mul(to_f32(code), linear.scales(i, width)), width);
+      });
 }
 
 using E = TypedElement;
@@ -313,6 +350,8 @@ TypedRowFn find_convert(E from, E to) {
            : from == E::kI32 ? convert_row<int32_t, double>
            : from == E::kI64 ? convert_row<int64_t, double>
                              : nullptr;
+  if (from == E::kF32 && to == E::kU8) return convert_to_bytes<uint8_t>;
+  if (from == E::kF32 && to == E::kI8) return convert_to_bytes<int8_t>;
   switch (from) {
     case E::kF32: return find_convert_to<float>(to);
     case E::kI32: return find_convert_to<int32_t>(to);

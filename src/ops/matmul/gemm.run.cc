@@ -43,7 +43,7 @@ void forms(const BindScope& scope, FormOptions& options) {
 
 MICA_RUN(gemm) = {.bind = bind,
                   .takes_residual = takes_residual,
-                  .takes_permuted = matmul::kWithPermuted ? takes_permuted : nullptr,
+                  .takes_permuted = kWithPermuted ? takes_permuted : nullptr,
                   .forms = kWithForms ? forms : nullptr};
 
 }  // namespace mica

@@ -17,7 +17,7 @@ void forms(const BindScope& scope, FormOptions& options) { matmul::forms(scope, 
 
 MICA_RUN(matmul) = {.bind = bind,
                     .takes_residual = takes_residual,
-                    .takes_permuted = matmul::kWithPermuted ? takes_permuted : nullptr,
+                    .takes_permuted = kWithPermuted ? takes_permuted : nullptr,
                     .forms = kWithForms ? forms : nullptr};
 
 }  // namespace mica

@@ -321,9 +321,6 @@ inline bool takes_residual(const BindScope& scope, bool flip_a, bool flip_b) {
   return k_block() == apart;
 }
 
-// Whether there is anything that RunDef::takes_permuted could be asked for.
-inline constexpr bool kWithPermuted = has_part("operator", "transpose");
-
 // A whose columns are adjacent is copied row by row for each group of panels: worth it for one group.
 inline bool takes_permuted(std::span<const TensorView> inputs, size_t i, bool flip_a, bool flip_b) {
   constexpr int64_t kMostColumnBytes = 256 << 10;

@@ -172,6 +172,8 @@ TEST(Typed, KernelsRunEverywhere) {
            .inputs = {special({3, 70}, 1, dtype)},
            .expect_kernel = "cast_" + type});
     check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {special({3, 70}, 1)}, .expect_kernel = "cast_f32"});
+    check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {uniform({3, 200}, -3e9, 3e9, 5)}});
+    check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {uniform({3, 200}, -600, 600, 6)}});
     check({.op = "cast",
            .attributes = {{"to", DType::kBool}},
            .inputs = {special({3, 70}, 1, dtype)},
