@@ -63,9 +63,9 @@ void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
 
 // What a worker holds: panels that are made of a plain B, and copies of rows of A.
 void take_scratch(const GemmProblem& p, GemmChoice& c) {
-  c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows && p.k <= kMostFewDepth;
+  c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows;
   if (c.few_rows) {
-    c.scratch_floats = p.m * (few_depth(p.k) + few_columns(c.n_block * kPanel));
+    c.scratch_floats = p.m * (few_columns(c.n_block * kPanel) + (p.a_form == MatrixForm::kTransposed ? p.k : 0));
     return;
   }
   const bool streams = p.m <= c.tile_rows;

@@ -16,6 +16,7 @@ inline constexpr int64_t kRowsAtOnce = 8;
 struct FewRows {
   const float* a;  // dense rows, a_pitch floats apart
   int64_t a_pitch;
+  float alpha;
   const float* b;
   int64_t b_stride;
   float* sums;
@@ -35,7 +36,7 @@ MICA_INLINE void add_rows_at(const FewRows& f, int64_t k, int64_t end, int64_t j
     F32 row[V];
     MICA_UNROLL for (int v = 0; v < V; ++v) row[v] = kPart ? load_partial(b, left) : load(b + v * kLanes);
     MICA_UNROLL for (int i = 0; i < R; ++i) {
-      const F32 value = set1(f.a[i * f.a_pitch + k]);
+      const F32 value = set1(f.alpha * f.a[i * f.a_pitch + k]);
       MICA_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fma(value, row[v], sum[i][v]);
     }
   }
@@ -57,35 +58,35 @@ void add_products(const FewRows& f, int64_t depth) {
 }
 
 // The same of a transposed B, whose rows belong to one output each: their products are spread over kSumLanes lanes.
+// Some outputs at a time, as many chains as cover the latency of a multiply-add, and streams of memory.
 template <int R>
 void add_dots(const FewRows& f, int64_t depth) {
   constexpr ReduceFunction kSum = ReduceFunction::kSum;
-  constexpr int kChains = R == 1 ? 4 : R == 2 ? 2 : 1;  // enough for the latency of a multiply-add
+  constexpr int kTogether = R == 1 ? 4 : R == 2 ? 2 : 1;
+  const F32 alpha = set1(f.alpha);
   for (int64_t j = 0; j < f.columns; j += kLanes) {
-    const int width = static_cast<int>(least(kLanes, f.columns - j));
-    Sums rows[R][kLanes];
-    for (int r = 0; r < kLanes; ++r) {
-      const float* b = f.b + (j + (r < width ? r : 0)) * f.b_stride;
-      Sums sum[R][kChains];
-      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int c = 0; c < kChains; ++c) sum[i][c] =
-          neutral_sums<kSum>();
-      const auto add_at = [&](int64_t k, int c) __attribute__((always_inline)) {
+    const int64_t last = least(kLanes, f.columns - j) - 1;
+    Sums rows[R][kLanes] = {};
+    for (int64_t r = 0; r <= last; r += kTogether) {
+      const float* b[kTogether];
+      Sums sum[kTogether][R];
+      MICA_UNROLL for (int t = 0; t < kTogether; ++t) {
+        b[t] = f.b + (j + least(r + t, last)) * f.b_stride;
+        MICA_UNROLL for (int i = 0; i < R; ++i) sum[t][i] = neutral_sums<kSum>();
+      }
+      const auto add_lanes = [&](int64_t k, int part, int lanes) __attribute__((always_inline)) {
         MICA_UNROLL for (int i = 0; i < R; ++i) {
-          const float* a = f.a + i * f.a_pitch;
-          add_elements(sum[i][c], k, depth, [&](F32 to, int64_t at, int lanes) {
-            return fma(load_some(a + at, lanes), load_some(b + at, lanes), to);
-          });
+          const F32 a = mul(alpha, load_some(f.a + i * f.a_pitch + k, lanes));
+          MICA_UNROLL for (int t = 0; t < kTogether; ++t) sum[t][i].part[part] =
+              fma(a, load_some(b[t] + k, lanes), sum[t][i].part[part]);
         }
       };
       int64_t k = 0;
-      for (; k + kChains * kSumLanes <= depth; k += kChains * kSumLanes)
-        MICA_UNROLL for (int c = 0; c < kChains; ++c) add_at(k + c * kSumLanes, c);
-      for (; k < depth; k += kSumLanes) add_at(k, 0);
-      MICA_UNROLL for (int i = 0; i < R; ++i) {
-        MICA_UNROLL for (int half = kChains / 2; half > 0; half /= 2) MICA_UNROLL for (int c = 0; c < half; ++c)
-            sum[i][c] = combined<kSum>(sum[i][c], sum[i][c + half]);
-        rows[i][r] = sum[i][0];
-      }
+      for (; k + kSumLanes <= depth; k += kSumLanes)
+        MICA_UNROLL for (int p = 0; p < kSumParts; ++p) add_lanes(k + p * kLanes, p, kLanes);
+      for (int p = 0; k < depth; ++p, k += kLanes) add_lanes(k, p, static_cast<int>(least(kLanes, depth - k)));
+      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int t = 0; t < kTogether; ++t) rows[i][r + t] =
+          sum[t][i];
     }
     MICA_UNROLL for (int i = 0; i < R; ++i) {
       float* to = f.sums + i * f.pitch + j;
@@ -97,14 +98,6 @@ void add_dots(const FewRows& f, int64_t depth) {
 using FewRowsFn = void (*)(const FewRows&, int64_t depth);
 constexpr FewRowsFn kAddProducts[kMostFewRows] = {add_products<1>, add_products<2>, add_products<3>, add_products<4>};
 constexpr FewRowsFn kAddDots[kMostFewRows] = {add_dots<1>, add_dots<2>, add_dots<3>, add_dots<4>};
-
-// A's rows as they are multiplied: side by side, scaled by alpha.
-inline void copy_scaled(const GemmArgs& g, const float* a, int64_t first, int64_t rows, float* out, int64_t pitch) {
-  const bool flipped = g.problem.a_form == MatrixForm::kTransposed;
-  const int64_t row_step = flipped ? 1 : g.a_stride, k_step = flipped ? g.a_stride : 1;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t k = 0; k < g.problem.k; ++k) out[i * pitch + k] = g.alpha * a[(first + i) * row_step + k * k_step];
-}
 
 // Columns [begin, end) of the rows [first, first + rows). What a vector stores beyond `end` stays in the scratch.
 inline void run_few_columns(const GemmArgs& g, const BatchPointers& at, const FewRows& few, int64_t first, int64_t rows,
@@ -133,10 +126,19 @@ inline void run_few_rows(const GemmArgs& g, int64_t task, float* scratch) {
   const BatchPointers at = at_batch(g, task / per_batch);
   const int64_t first = p.m * m_task / c.m_tasks, rows = p.m * (m_task + 1) / c.m_tasks - first;
   const int64_t end = least(p.n, (n_task + 1) * c.n_block * kPanel), width = few_columns(c.n_block * kPanel);
-  const int64_t pitch = few_depth(p.k);
-  copy_scaled(g, at.a, first, rows, scratch, pitch);
-  const FewRows few = {
-      .a = scratch, .a_pitch = pitch, .b_stride = g.b_stride, .sums = scratch + rows * pitch, .pitch = width};
+  FewRows few = {.a = at.a + first * g.a_stride,
+                 .a_pitch = g.a_stride,
+                 .alpha = g.alpha,
+                 .b_stride = g.b_stride,
+                 .sums = scratch,
+                 .pitch = width};
+  if (p.a_form == MatrixForm::kTransposed) {
+    float* copy = scratch + rows * width;
+    few.a = copy;
+    few.a_pitch = p.k;
+    for (int64_t k = 0; k < p.k; ++k)
+      for (int64_t i = 0; i < rows; ++i) copy[i * p.k + k] = at.a[k * g.a_stride + first + i];
+  }
   for (int64_t begin = n_task * c.n_block * kPanel; begin < end; begin += width)
     run_few_columns(g, at, few, first, rows, begin, least(end, begin + width));
 }

@@ -1,8 +1,8 @@
 // C[M,N] = epilogue(alpha · A[M,K] · B[K,N]), batched over two outer counters, fp32.
 //
 // The work is a number of tasks that a scheduler may run in any order on any worker; each output is computed by one
-// task as one chain of multiply-adds over k, so that neither the split nor the choice of tiles changes a bit of the
-// result.
+// task as one chain of multiply-adds over k (few rows by a transposed B: as many chains as a sum along a row has
+// lanes), so that neither the split nor the choice of tiles changes a bit of the result.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -59,11 +59,9 @@ constexpr bool rows_collide(int64_t stride) { return stride % 1024 == 0; }
 constexpr int64_t copied_pitch(int64_t depth) { return (depth + 15) / 16 * 16 + 16; }
 
 // So few rows are multiplied by a B that is not packed where it lies: making panels of it takes longer. A worker's
-// scratch holds a copy of these rows of A, and sums of so many columns at a time.
+// scratch holds sums of so many columns at a time, and the rows of a transposed A.
 inline constexpr bool kWithFewRows = has_part("kernel", "gemm_f32_few_rows");
 inline constexpr int kMostFewRows = 4;
-inline constexpr int64_t kMostFewDepth = 1 << 16;
-constexpr int64_t few_depth(int64_t k) { return (k + 15) / 16 * 16; }
 constexpr int64_t few_columns(int64_t columns) { return columns < 2048 ? columns : 2048; }
 
 // Rows of the instruction set's main tile.

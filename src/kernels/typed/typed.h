@@ -23,8 +23,10 @@ enum class TypedFunction : uint8_t {
   kMax,
   kAnd,
   kOr,
-  kXor,      // integers, modulo their width; kAdd, kSub and kMul also of kF64
-  kDiv,      // kF64
+  kXor,  // integers, modulo their width; kAdd, kSub and kMul also of kF64
+  kDiv,  // kF64, kI32, kI64: integers towards zero; by zero 0
+  kMod,
+  kFmod,     // kI32, kI64: of the sign of y, of x; by zero 0
   kWhere,    // bool, then two of the same width
   kConvert,  // between the types below; to integers towards zero
   kQuantize,

@@ -119,6 +119,20 @@ void arithmetic_row(const TypedRow& row, int64_t n) {
   });
 }
 
+// Quotients and remainders. The least number by -1 wraps.
+template <TypedFunction kF, class T>
+void quotient_row(const TypedRow& row, int64_t n) {
+  using U = typename Unsigned<T>::Type;
+  any_two<T, T>(row, n, [](T x, T y) -> T {
+    if (y == 0) return 0;
+    if (y == -1) return kF == TypedFunction::kDiv ? static_cast<T>(U{0} - static_cast<U>(x)) : 0;
+    if constexpr (kF == TypedFunction::kDiv) return x / y;
+    const T r = x % y;
+    if constexpr (kF == TypedFunction::kFmod) return r;
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+  });
+}
+
 template <TypedFunction kF>
 void double_row(const TypedRow& row, int64_t n) {
   any_two<double, double>(row, n, [](double x, double y) {
@@ -323,6 +337,10 @@ TypedRowFn find_arithmetic(E type) {
     default: return nullptr;
   }
 }
+template <TypedFunction kF>
+TypedRowFn find_quotient(E type) {
+  return type == E::kI32 ? quotient_row<kF, int32_t> : type == E::kI64 ? quotient_row<kF, int64_t> : nullptr;
+}
 template <class From>
 TypedRowFn find_convert_to(E to) {
   switch (to) {
@@ -391,7 +409,9 @@ TypedRowFn find(TypedFunction f, E from, E to) {
     case kAnd: return find_arithmetic<kAnd>(from);
     case kOr: return find_arithmetic<kOr>(from);
     case kXor: return find_arithmetic<kXor>(from);
-    case kDiv: return from == E::kF64 ? double_row<kDiv> : nullptr;
+    case kDiv: return from == E::kF64 ? double_row<kDiv> : find_quotient<kDiv>(from);
+    case kMod: return find_quotient<kMod>(from);
+    case kFmod: return find_quotient<kFmod>(from);
     case kWhere: return find_where(from);
     case kConvert: return find_convert(from, to);
     case kQuantize: return to == E::kU8 ? quantize_row<uint8_t> : to == E::kI8 ? quantize_row<int8_t> : nullptr;

@@ -34,6 +34,8 @@ Result<bool> bind_typed_pair(BindScope& scope, DType dtype) {
     case Pointwise::kMin: spec.function = TypedFunction::kMin; break;
     case Pointwise::kMax: spec.function = TypedFunction::kMax; break;
     case Pointwise::kDiv: spec.function = TypedFunction::kDiv; break;
+    case Pointwise::kMod: spec.function = TypedFunction::kMod; break;
+    case Pointwise::kFmod: spec.function = TypedFunction::kFmod; break;
     default: return false;
   }
   return bind_typed(scope, spec);

@@ -190,6 +190,11 @@ TEST(Typed, KernelsRunEverywhere) {
       check({.op = "cast", .attributes = {{"to", dtype}}, .inputs = {uniform({3, n}, -9e4, 9e4, 4)}});
     }
   }
+  for (DType dtype : {DType::kI32, DType::kI64})
+    for (const std::string op : {"div", "mod", "fmod"})
+      check({.op = op,
+             .inputs = {special({3, 4, 70}, 1, dtype), special({4, 70}, 2, dtype)},
+             .expect_kernel = op + "_" + std::string(name_of(dtype))});
   for (const std::string op : {"add", "sub", "mul", "div"}) {
     const Spec full = special({3, 4, 70}, 1, DType::kF64), column = special({4, 1}, 2, DType::kF64);
     check({.op = op, .inputs = {full, column}, .expect_kernel = op + "_f64"});
