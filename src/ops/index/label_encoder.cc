@@ -28,6 +28,32 @@ Result<const int64_t*> sorted_keys(RunScope& scope, const TensorView& keys) {
   return order;
 }
 
+// Whole numbers, dense: keys and the places of their values side by side, by rising key.
+struct NumberedKey {
+  int64_t key, place;
+};
+Status encode_numbers(RunScope& scope) {
+  const TensorView &in = scope.in(0), &keys = scope.in(1);
+  const Elements value(scope.in(2));
+  const char* otherwise = Elements(scope.in(3)).address(0);
+  const auto bytes = static_cast<size_t>(element_bytes(scope.in(2).dtype));
+  const int64_t count = keys.count(), total = in.count();
+  MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(count) * sizeof(NumberedKey)));
+  auto* table = static_cast<NumberedKey*>(memory);
+  for (int64_t i = 0; i < count; ++i) table[i] = {keys.as<int64_t>()[i], i};
+  std::sort(table, table + count, [](const NumberedKey& a, const NumberedKey& b) {
+    return a.key < b.key || (a.key == b.key && a.place < b.place);
+  });
+  auto* to = static_cast<char*>(scope.out(0).data);
+  for (int64_t i = 0; i < total; ++i, to += bytes) {
+    const int64_t element = in.as<int64_t>()[i];
+    const NumberedKey* hit =
+        std::partition_point(table, table + count, [&](const NumberedKey& k) { return k.key < element; });
+    std::memcpy(to, hit != table + count && hit->key == element ? value.address(hit->place) : otherwise, bytes);
+  }
+  return {};
+}
+
 Status reference(RunScope& scope) {
   const TensorView &in = scope.in(0), &keys = scope.in(1), &values = scope.in(2), &otherwise = scope.in(3);
   const int64_t count = keys.count();
@@ -35,9 +61,11 @@ Status reference(RunScope& scope) {
   MICA_CHECK(otherwise.count() == 1, kBadShape, "the default has {} elements", otherwise.count());
   MICA_CHECK(!is_sub_byte(in.dtype) && !is_sub_byte(values.dtype), kBadType, "label_encoder of {}", name_of(in.dtype));
   MICA_TRY_STATUS(scope.allocate_output(0, in.shape()));
-  MICA_TRY(const int64_t* order, sorted_keys(scope, keys));
   const Elements from(in), key(keys), value(values), to(scope.out(0));
   const auto bytes = static_cast<size_t>(element_bytes(values.dtype));
+  if (in.dtype == DType::kI64 && in.contiguous() && keys.contiguous() && scope.out(0).contiguous())
+    return encode_numbers(scope);
+  MICA_TRY(const int64_t* order, sorted_keys(scope, keys));
   for (int64_t i = 0, total = in.count(); i < total; ++i) {
     const char* element = from.address(i);
     const int64_t* hit = std::partition_point(

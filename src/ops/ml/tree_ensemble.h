@@ -59,30 +59,44 @@ bool goes_true(const Tables<T>& t, int64_t node, T x) {
   return false;
 }
 
+// What the weights [first, end) of a leaf add to a row of the result.
+template <class T>
+void add_weights(const Tables<T>& t, int64_t first, int64_t end, double* sums, bool* seen) {
+  for (int64_t i = first; i < end; ++i) {
+    const int64_t k = t.targets[i];
+    const auto weight = static_cast<double>(t.weights[i]);
+    const bool is_first = !seen[k];
+    seen[k] = true;
+    if (t.aggregate == TreeAggregate::kMin)
+      sums[k] = is_first || weight < sums[k] ? weight : sums[k];
+    else if (t.aggregate == TreeAggregate::kMax)
+      sums[k] = is_first || weight > sums[k] ? weight : sums[k];
+    else
+      sums[k] += weight;
+  }
+}
+template <class T>
+void begin_row(const Tables<T>& t, double* sums, bool* seen) {
+  for (int64_t k = 0; k < t.target_count; ++k) sums[k] = 0, seen[k] = false;
+}
+template <class T>
+void finish_row(const Tables<T>& t, double* sums) {
+  for (int64_t k = 0; t.aggregate == TreeAggregate::kAverage && k < t.target_count; ++k)
+    sums[k] /= static_cast<double>(t.root_count);
+}
+
 // One row of x to one row of the result. `number(i)` is feature i; `seen` has a flag per target.
 template <class T, class Number>
 void evaluate_row(const Tables<T>& t, const Number& number, double* sums, bool* seen) {
-  for (int64_t k = 0; k < t.target_count; ++k) sums[k] = 0, seen[k] = false;
+  begin_row(t, sums, seen);
   for (int64_t r = 0; r < t.root_count; ++r) {
     int64_t node = t.roots[r];
     const int64_t* row = t.nodes + node * kColumns;
     for (; row[kMode] != kLeaf; row = t.nodes + node * kColumns)
       node = row[goes_true(t, node, number(row[kFeature])) ? kTrue : kFalse];
-    for (int64_t i = row[kTrue]; i < row[kFalse]; ++i) {
-      const int64_t k = t.targets[i];
-      const auto weight = static_cast<double>(t.weights[i]);
-      const bool first = !seen[k];
-      seen[k] = true;
-      if (t.aggregate == TreeAggregate::kMin)
-        sums[k] = first || weight < sums[k] ? weight : sums[k];
-      else if (t.aggregate == TreeAggregate::kMax)
-        sums[k] = first || weight > sums[k] ? weight : sums[k];
-      else
-        sums[k] += weight;
-    }
+    add_weights(t, row[kTrue], row[kFalse], sums, seen);
   }
-  for (int64_t k = 0; t.aggregate == TreeAggregate::kAverage && k < t.target_count; ++k)
-    sums[k] /= static_cast<double>(t.root_count);
+  finish_row(t, sums);
 }
 
 }  // namespace trees

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/ml/tree_walk.h"
 #include "ops/ml/trees_check.h"
 #include "step/run.h"
 
@@ -11,12 +12,45 @@ enum Operand { kX, kNodes, kThresholds, kRoots, kTargets, kWeights, kSets };
 struct TreeStep {
   TreeEnsemble attributes;
   int64_t rows, features, roots;
-  int sets;   // 1 with members
-  bool seen;  // output 1 is wanted
+  int sets;                  // 1 with members
+  bool seen;                 // output 1 is wanted
+  trees::WalkForest forest;  // without nodes: each decision by itself
 };
 
-// Rows of a task: enough to be worth a thread's while for small forests.
-constexpr int64_t kRowsPerTask = 16;
+// Rows of a task: enough to be worth a thread's while for small forests, and to use a tree again while it is near.
+constexpr int64_t kRowsPerTask = 64;
+
+// The rows of a task, whose sums and flags stand behind each other.
+struct Rows {
+  const float* x;
+  int64_t count, features;
+  double* sums;
+  bool* seen;
+};
+
+// All trees for a way each of up to kWays rows, or of fewer rows several trees at a time; each row's in their order.
+void walk_rows(const trees::Tables<float>& t, const trees::WalkForest& f, const Rows& rows) {
+  const trees::WalkFn walk = trees::walk_fn(f);
+  const int64_t together = std::max<int64_t>(1, trees::kWays / rows.count);
+  for (int64_t tree = 0; tree < t.root_count; tree += together) {
+    const int64_t all = std::min(together, t.root_count - tree) * rows.count;
+    for (int64_t first = 0; first < all; first += trees::kWays) {
+      const float* x[trees::kWays];
+      int32_t at[trees::kWays];
+      const auto ways = static_cast<int>(std::min<int64_t>(trees::kWays, all - first));
+      for (int i = 0; i < trees::kWays; ++i) {
+        const int64_t way = first + (i < ways ? i : 0);
+        x[i] = rows.x + way % rows.count * rows.features;
+        at[i] = static_cast<int32_t>(t.roots[tree + way / rows.count]);
+      }
+      walk(f, x, at);
+      for (int i = 0; i < ways; ++i) {
+        const int64_t row = (first + i) % rows.count * t.target_count;
+        trees::add_weights(t, trees::first_weight(f.nodes[at[i]]), f.ends[at[i]], rows.sums + row, rows.seen + row);
+      }
+    }
+  }
+}
 
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const TreeStep*>(arguments);
@@ -29,15 +63,37 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
                                floats(kThresholds), floats(kWeights), step.sets > 0 ? floats(kSets) : nullptr,
                                step.roots,          targets,          step.attributes.aggregate};
   auto* sums = static_cast<double*>(range.scratch);
-  auto* seen = reinterpret_cast<bool*>(sums + targets);
-  const int64_t end = std::min(range.end * kRowsPerTask, step.rows);
-  for (int64_t n = range.begin * kRowsPerTask; n < end; ++n) {
-    const float* x = floats(kX) + n * step.features;
-    trees::evaluate_row(
-        t, [x](int64_t i) { return x[i]; }, sums, seen);
-    for (int64_t k = 0; k < targets; ++k) all_out[n * targets + k] = static_cast<float>(sums[k]);
-    if (all_seen) std::copy_n(seen, targets, all_seen + n * targets);
+  auto* seen = reinterpret_cast<bool*>(sums + kRowsPerTask * targets);
+  for (int64_t task = range.begin; task < range.end; ++task) {
+    const int64_t begin = task * kRowsPerTask, count = std::min(kRowsPerTask, step.rows - begin);
+    const Rows rows{floats(kX) + begin * step.features, count, step.features, sums, seen};
+    for (int64_t n = 0; n < count && step.forest.nodes; ++n)
+      trees::begin_row(t, sums + n * targets, seen + n * targets);
+    if (step.forest.nodes) walk_rows(t, step.forest, rows);
+    for (int64_t n = 0; n < count; ++n) {
+      const float* x = rows.x + n * step.features;
+      double* own = sums + n * targets;
+      if (step.forest.nodes)
+        trees::finish_row(t, own);
+      else
+        trees::evaluate_row(
+            t, [x](int64_t i) { return x[i]; }, own, seen + n * targets);
+      for (int64_t k = 0; k < targets; ++k) all_out[(begin + n) * targets + k] = static_cast<float>(own[k]);
+    }
+    if (all_seen) std::copy_n(seen, count * targets, all_seen + begin * targets);
   }
+}
+
+// The forest for walks, where its nodes compare alike.
+Status take_forest(BindScope& scope, TreeStep& step) {
+  const int64_t count = scope.input(kNodes).view.dim(0);
+  const auto* nodes = scope.input(kNodes).view.as<int64_t>();
+  const int64_t mode = trees::common_mode(nodes, count, scope.input(kWeights).view.count());
+  if (mode < 0 || step.features > std::numeric_limits<int32_t>::max() || step.features == 0) return {};
+  MICA_TRY(void* memory, scope.memory(trees::WalkForest::bytes(count)));
+  step.forest = trees::make_forest(nodes, scope.input(kThresholds).view.as<float>(), count, memory);
+  step.forest.mode = mode;
+  return {};
 }
 
 // Tables that are constants, and sound: then the walk needs no checks.
@@ -63,14 +119,16 @@ Result<bool> bind(BindScope& scope) {
   const auto integers = [&](int i) { return scope.input(i).view.as<int64_t>(); };
   MICA_TRY_STATUS(trees::check_tables(integers(kNodes), integers(kRoots), integers(kTargets), sizes));
   MICA_TRY(TreeStep * step, scope.arguments<TreeStep>());
-  *step = {a, x.dim(0), x.dim(1), roots, scope.inputs.size() > kSets, wanted_seen};
+  *step = {a, x.dim(0), x.dim(1), roots, scope.inputs.size() > kSets, wanted_seen, {}};
+  MICA_TRY_STATUS(take_forest(scope, *step));
   constexpr double kDepth = 8;  // of a usual tree: decisions on the way to a leaf
-  MICA_TRY_STATUS(scope.add({.kernel = run,
-                             .arguments = step,
-                             .tasks = (step->rows + kRowsPerTask - 1) / kRowsPerTask,
-                             .work = static_cast<double>(step->rows) * static_cast<double>(roots) * kDepth,
-                             .scratch_bytes = static_cast<size_t>(a.targets) * (sizeof(double) + sizeof(bool)),
-                             .name = "tree_ensemble_f32"}));
+  MICA_TRY_STATUS(
+      scope.add({.kernel = run,
+                 .arguments = step,
+                 .tasks = (step->rows + kRowsPerTask - 1) / kRowsPerTask,
+                 .work = static_cast<double>(step->rows) * static_cast<double>(roots) * kDepth,
+                 .scratch_bytes = static_cast<size_t>(kRowsPerTask * a.targets) * (sizeof(double) + sizeof(bool)),
+                 .name = "tree_ensemble_f32"}));
   return true;
 }
 

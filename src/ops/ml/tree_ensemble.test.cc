@@ -46,6 +46,47 @@ TEST(TreeEnsemble, Aggregates) {
   check(p);
 }
 
+// Forests whose nodes compare alike are walked several ways at a time: of one row, a few and many; with NaN on either
+// side; a tree that is a leaf.
+TEST(TreeEnsemble, WalksWhereNodesCompareAlike) {
+  for (double mode : {0, 1, 2, 3})
+    for (double missing : {0, 1})
+      for (int64_t rows : {1, 3, 8, 70, 129}) {
+        Spec x = uniform({rows, 3}, -2, 2, 7);
+        std::vector<double> nodes, thresholds, roots;
+        for (double tree = 0; tree < 11; ++tree) {
+          const auto base = static_cast<double>(nodes.size()) / 7;
+          roots.push_back(base);
+          const double leaf = 3 * tree;
+          if (tree == 4) {
+            nodes.insert(nodes.end(), {7, 0, leaf, leaf + 2, 0, 0, 0});
+            thresholds.push_back(0);
+            continue;
+          }
+          nodes.insert(nodes.end(), {mode, 0, base + 1, base + 2, missing, 0, 0});
+          nodes.insert(nodes.end(), {7, 0, leaf, leaf + 1, 0, 0, 0});
+          nodes.insert(nodes.end(), {mode, 2, base + 3, base + 4, 0, 0, 0});
+          nodes.insert(nodes.end(), {7, 0, leaf + 1, leaf + 2, 0, 0, 0});
+          nodes.insert(nodes.end(), {7, 0, leaf + 2, leaf + 3, 0, 0, 0});
+          thresholds.insert(thresholds.end(), {tree / 5 - 1, 0, 0.5 - tree / 9, 0, 0});
+        }
+        std::vector<double> targets, weights;
+        for (int i = 0; i < 33; ++i) targets.push_back(i % 2), weights.push_back(i * 0.25 - 3);
+        const auto of = [](const std::vector<double>& v) { return static_cast<int64_t>(v.size()); };
+        Problem p{.op = "tree_ensemble",
+                  .attributes = {{"targets", 2},
+                                 {"aggregate", rows == 3   ? "max"
+                                               : rows == 8 ? "average"
+                                                           : "sum"}},
+                  .inputs = {x, constant(list({of(nodes) / 7, 7}, nodes, DType::kI64)),
+                             constant(list({of(thresholds)}, thresholds)), constant(list({11}, roots, DType::kI64)),
+                             constant(list({33}, targets, DType::kI64)), constant(list({33}, weights))},
+                  .expect_kernel = "tree_ensemble_f32"};
+        if (rows > 1) p.inputs[0] = special({rows, 3}, 3);
+        check(p);
+      }
+}
+
 TEST(TreeEnsemble, RefusesWhatLeadsAstray) {
   Problem p = problem({1, 1}, "sum");
   p.inputs[3] = list({2}, {0, 8}, DType::kI64);

@@ -17,6 +17,18 @@ std::vector<RuleCase> pixel_products() {
            "# with constant %u: f32[6,1,1] = {1, 4, 2, 5, 3, 6}\n# with constant %d: i64[3] = {0, 3, 2}\n"}};
 }
 
+std::vector<RuleCase> summands() {
+  const std::string factors = "input %a: f32[3,5] \"a\"\ninput %b: f32[4,5] \"b\"\n";
+  return {
+      {"summand-apart", factors + "input %c: f32[3,1] \"c\"\n", "%y = gemm(%a, %b, %c) alpha=-2, transpose_b=true\n",
+       "%p = gemm(%a, %b) alpha=-2, transpose_b=true\n%y = add(%p, %c)\n"},
+      {"summand-apart", factors + "input %c: f32[4] \"c\"\n", "%y = gemm(%a, %b, %c) beta=0.5, transpose_b=true\n",
+       "%p = gemm(%a, %b) transpose_b=true\n%m = mul(%c, %h)\n%y = add(%p, %m)\n# with constant %h: f32[] = {0.5}\n"},
+      {"summand-apart", factors + "input %c: f32[4] \"c\"\n", "%y = gemm(%a, %b, %c) beta=0, transpose_b=true\n",
+       "%y = gemm(%a, %b) transpose_b=true\n"},
+  };
+}
+
 }  // namespace
 
 std::vector<RuleCase> primitive_cases() {
@@ -61,6 +73,9 @@ std::vector<RuleCase> primitive_cases() {
       {"reduce-part-by-part", pair, "%y = reduce(%x, %a) kind=prod\n", parts + "%y = mul(%u, %v)\n" + places},
       {"reduce-part-by-part", pair, "%y = reduce(%x, %a) kind=max, keep_dims=false\n",
        parts + "%p = max(%u, %v)\n%y = reshape(%p, %h)\n" + places + "# with constant %h: i64[2] = {64, 32}\n"},
+      {"reduce-part-by-part", "input %x: f32[n,2] \"x\"\nconstant %a: i64[1] = {1}\n", "%y = reduce(%x, %a) kind=min\n",
+       parts + "%y = min(%u, %v)\n# with constant %i: i64[1] = {0}\n# with constant %j: i64[1] = {1}\n" +
+           "# with constant %k: i64[1] = {2}\n# with constant %l: i64[1] = {1}\n"},
       {"reduce-part-by-part", "input %x: f32[2048,3] \"x\"\nconstant %a: i64[1] = {1}\n",
        "%y = reduce(%x, %a) kind=l2\n",
        "%s = square(%x)\n%u = slice(%s, %i, %j, %l)\n%v = slice(%s, %j, %k, %l)\n%t = add(%u, %v)\n"
@@ -69,8 +84,8 @@ std::vector<RuleCase> primitive_cases() {
        "# with constant %l: i64[1] = {1}\n"},
       {"einsum-is-a-transpose", x, "%y = einsum(%x) equation=\"abc->cab\"\n", "%y = transpose(%x) perm=[2,0,1]\n"},
   };
-  const std::vector<RuleCase> more = pixel_products();
-  all.insert(all.end(), more.begin(), more.end());
+  for (const std::vector<RuleCase>& more : {pixel_products(), summands()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

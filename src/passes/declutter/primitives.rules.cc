@@ -3,6 +3,7 @@
 #include <cfloat>
 #include <limits>
 
+#include "ops/matmul/gemm.h"
 #include "ops/norm/lp_norm.h"
 #include "ops/norm/mean_variance_norm.h"
 #include "ops/pointwise/is_inf.h"
@@ -21,6 +22,7 @@ MICA_DECLARE_OP(clip);
 MICA_DECLARE_OP(div);
 MICA_DECLARE_OP(equal);
 MICA_DECLARE_OP(exp);
+MICA_DECLARE_OP(gemm);
 MICA_DECLARE_OP(is_inf);
 MICA_DECLARE_OP(is_nan);
 MICA_DECLARE_OP(log);
@@ -122,8 +124,23 @@ Value* log_of_sum(const Match& m, Builder& build) {
   return largest ? build.one(op_add, {sum, largest}) : nullptr;
 }
 
-// Rows of a few coordinates, of points and boxes: a row of its own for each of them takes longer than whole parts.
-constexpr int64_t kMostParts = 4, kLeastElements = 4096;
+// Kernels add a summand of one number for each column, or of a whole matrix.
+Value* summand_apart(const Match& m, Builder& build) {
+  Gemm product = m.root->attributes<Gemm>();
+  const Shape &c = m["c"]->type.shape, &out = m.root->outputs[0]->type.shape;
+  if (m["c"]->type.dtype != DType::kF32 || !c.known() || !out.known()) return nullptr;
+  const bool one_row = c.rank >= 1 && (c.rank == 1 || c[0].is(1)) && c.back() == out.back();
+  if (product.beta == 1 && (one_row || c == out)) return nullptr;
+  const float beta = product.beta;
+  product.beta = 1;
+  Value* made = build.one(op_gemm, product, {m.root->inputs[0], m.root->inputs[1]});
+  if (beta == 0) return made;
+  return build.one(op_add, {made, beta == 1 ? m["c"] : build.one(op_mul, {m["c"], build.scalar(DType::kF32, beta)})});
+}
+
+// Rows of a few coordinates, of points and boxes: a row of its own for each of them takes longer than whole parts. Of
+// an open number there may be many.
+constexpr int64_t kMostParts = 4, kLeastElements = 512;
 
 const OpDef* joins(ReduceKind kind) {
   switch (kind) {
@@ -142,10 +159,11 @@ Value* part_by_part(const Match& m, Builder& build) {
   const Shape& shape = m["x"]->type.shape;
   const TensorView& axes = m["axes"]->constant->view;
   const OpDef* join = joins(a.kind);
-  if (!join || !is_f32(m) || !shape.known() || !shape.fixed() || axes.count() != 1) return nullptr;
+  if (!join || !is_f32(m) || !shape.known() || axes.count() != 1) return nullptr;
   const int64_t axis = Elements(axes).integer(0), last = shape.rank - 1;
-  const auto count = element_count(shape);
-  if ((axis != -1 && axis != last) || last < 0 || !count.ok() || *count < kLeastElements) return nullptr;
+  if ((axis != -1 && axis != last) || last < 0 || !shape.back().is_fixed()) return nullptr;
+  const auto count = shape.fixed() ? element_count(shape) : kLeastElements;
+  if (!count.ok() || *count < kLeastElements) return nullptr;
   const int64_t parts = shape[static_cast<int>(last)].value();
   if (parts < 2 || parts > kMostParts) return nullptr;
   const bool squares = a.kind == ReduceKind::kSumSquare || a.kind == ReduceKind::kL2;
@@ -175,6 +193,8 @@ std::vector<Rule> make() {
        is(op_mean_variance_norm, {any("x")}), centred_and_scaled},
       {"spell-out-log-sum-exp", "log Σ exp(x) → log Σ exp(x - m) + m, m = max(x)", is(op_reduce, {any("x")}).rest(),
        log_of_sum},
+      {"summand-apart", "α·A·B + β·C → α·A·B, β·C, their sum: where C is no row and no whole matrix, or β is not 1",
+       is(op_gemm, {any("a"), any("b"), any("c")}), summand_apart},
       {"reduce-part-by-part", "Σ x of rows of two to four → x₀ + x₁ …; Π, maxima, minima and lengths alike",
        is(op_reduce, {any("x"), constant("axes")}), part_by_part},
   };
