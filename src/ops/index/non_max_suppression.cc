@@ -20,6 +20,7 @@ Status infer(InferScope& scope) {
 
 struct Box {
   float y0, x0, y1, x1;
+  float area = (y1 - y0) * (x1 - x0);
 };
 
 Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
@@ -32,14 +33,22 @@ Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
   return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
 }
 
-// Whether the boxes' intersection over union is above the limit. In f32, as the models that were trained with it saw
-// it.
-bool overlaps(const Box& a, const Box& b, float limit) {
-  const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0), width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
-  if (!(height > 0) || !(width > 0)) return false;
-  const float inner = height * width, area_a = (a.y1 - a.y0) * (a.x1 - a.x0), area_b = (b.y1 - b.y0) * (b.x1 - b.x0);
-  const float outer = area_a + area_b - inner;
-  return area_a > 0 && area_b > 0 && outer > 0 && inner / outer > limit;
+// Whether some boxes' intersection over union with one is above the limit. In f32, as the models that were trained with
+// it saw it. Without branches, which nothing foresees, for some boxes at a time.
+bool overlaps_any(const Box& a, std::span<const Box> boxes, float limit) {
+  constexpr size_t kTogether = 8;
+  for (size_t first = 0; first < boxes.size(); first += kTogether) {
+    unsigned any = 0;
+    for (const Box& b : boxes.subspan(first, std::min(kTogether, boxes.size() - first))) {
+      const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
+      const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
+      const float inner = height * width, outer = a.area + b.area - inner;
+      any |= unsigned{height > 0} & unsigned{width > 0} & unsigned{a.area > 0} & unsigned{b.area > 0} &
+             unsigned{outer > 0} & unsigned{inner / outer > limit};
+    }
+    if (any) return true;
+  }
+  return false;
 }
 
 struct Limits {
@@ -71,22 +80,41 @@ struct Scored {
   const double* scores;
   int64_t count;
 };
+struct Candidate {
+  double score;
+  int64_t box;
+  bool operator<(const Candidate& other) const { return score != other.score ? score > other.score : box < other.box; }
+};
 
-// Greedy choice for one class: `order` gets the indices of the chosen boxes; returns how many.
-Result<int64_t> choose(const Limits& limits, const Scored& all, int64_t* order, StopCheck& stop) {
-  const auto [boxes, scores, count] = all;
-  int64_t candidates = 0, chosen = 0;
-  for (int64_t i = 0; i < count; ++i)
-    if (scores[i] == scores[i] && (!limits.has_score || scores[i] > limits.score)) order[candidates++] = i;
-  std::sort(order, order + candidates,
-            [scores = scores](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
-  for (int64_t c = 0; c < candidates && chosen < limits.most; ++c) {
-    bool free = true;
-    MICA_TRY_STATUS(stop.before(chosen));
-    for (int64_t k = 0; k < chosen && free; ++k) free = !overlaps(boxes[order[c]], boxes[order[k]], limits.overlap);
-    if (free) order[chosen++] = order[c];
+// What a class is chosen with and into: each has room for all boxes.
+struct Choice {
+  Candidate* list;
+  int64_t* chosen;
+  Box* boxes;  // the chosen ones
+};
+
+// Greedy choice for one class; returns how many. The best candidates are sorted some at a time: most choices end long
+// before the last.
+Result<int64_t> choose(const Limits& limits, const Scored& all, const Choice& choice, StopCheck& stop) {
+  Candidate* list = choice.list;
+  constexpr int64_t kFewest = 64;
+  int64_t candidates = 0, count = 0, sorted = 0;
+  for (int64_t i = 0; i < all.count; ++i)
+    if (all.scores[i] == all.scores[i] && (!limits.has_score || all.scores[i] > limits.score))
+      list[candidates++] = {all.scores[i], i};
+  for (int64_t c = 0; c < candidates && count < limits.most; ++c) {
+    if (c == sorted) {
+      sorted = std::min(candidates, std::max(kFewest, 2 * sorted));
+      if (sorted < candidates) std::nth_element(list + c, list + sorted, list + candidates);
+      std::sort(list + c, list + sorted);
+    }
+    MICA_TRY_STATUS(stop.before(count));
+    const Box& box = all.boxes[list[c].box];
+    if (overlaps_any(box, {choice.boxes, static_cast<size_t>(count)}, limits.overlap)) continue;
+    choice.boxes[count] = box;
+    choice.chosen[count++] = list[c].box;
   }
-  return chosen;
+  return count;
 }
 
 Status reference(RunScope& scope) {
@@ -99,16 +127,20 @@ Status reference(RunScope& scope) {
   MICA_TRY(const Limits limits, read_limits(scope));
   const int64_t batches = boxes.dim(0), classes = scores.dim(1), count = boxes.dim(1);
   MICA_TRY(const double* all, dense_numbers(scope, scores));
-  MICA_TRY(void* memory, scope.allocate(static_cast<size_t>(count) * (sizeof(Box) + sizeof(int64_t))));
-  auto* order = static_cast<int64_t*>(memory);
+  const auto size = static_cast<size_t>(count);
+  MICA_TRY(void* memory, scope.allocate(size * (sizeof(Candidate) + sizeof(int64_t) + 2 * sizeof(Box))));
+  auto* candidates = static_cast<Candidate*>(memory);
+  auto* order = reinterpret_cast<int64_t*>(candidates + count);
   auto* list = reinterpret_cast<Box*>(order + count);
+  const Choice choice{candidates, order, list + count};
   Vector<int64_t> selected;
   StopCheck stop(scope);
   for (int64_t b = 0; b < batches; ++b) {
     for (int64_t i = 0; i < count; ++i) list[i] = load_box(boxes, b, i, scope.attributes<NonMaxSuppression>().center);
     for (int64_t c = 0; c < classes; ++c) {
       MICA_TRY_STATUS(stop.before(count));
-      MICA_TRY(const int64_t chosen, choose(limits, {list, all + (b * classes + c) * count, count}, order, stop));
+      const Scored scored{list, all + (b * classes + c) * count, count};
+      MICA_TRY(const int64_t chosen, choose(limits, scored, choice, stop));
       for (int64_t k = 0; k < chosen; ++k) {
         const int64_t row[] = {b, c, order[k]};
         MICA_TRY_STATUS(selected.append(row));
