@@ -118,9 +118,7 @@ void reduce_short_rows(const ReduceArgs& args, const float* in, float* out, int6
 
 template <ReduceFunction kF>
 void reduce_tasks(const ReduceArgs& args, const float* in, float* out, int64_t begin, int64_t end) {
-  constexpr bool kCommon =
-      kF == ReduceFunction::kSum || kF == ReduceFunction::kMax || kF == ReduceFunction::kSumOfSquares;
-  if constexpr (kRowsTogether && kCommon) {
+  if constexpr (kRowsTogether) {
     const bool neighbours = args.lanes == 1 && args.inner_loops == 1 && args.in_inner[0] == 1;
     if (neighbours && args.inner[0] <= kSumBlock)
       for (; begin + kLanes <= end; begin += kLanes) reduce_short_rows<kF>(args, in, out, begin);

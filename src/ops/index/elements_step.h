@@ -17,20 +17,6 @@ inline int64_t index_at(const ElementsStep& step, const void* indices, int64_t i
   return step.narrow ? static_cast<const int32_t*>(indices)[i] : static_cast<const int64_t*>(indices)[i];
 }
 
-// Of operand 1.
-inline Status check_indices(const void* arguments, void* const* operands) {
-  const auto& step = *static_cast<const ElementsStep*>(arguments);
-  const int64_t count = step.before * step.places * step.behind;
-  bool inside = true;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t index = index_at(step, operands[1], i);
-    inside &= index >= -step.size && index < step.size;
-  }
-  for (int64_t i = 0; !inside && i < count; ++i)
-    MICA_TRY_STATUS(checked_index(index_at(step, operands[1], i), step.size, "index"));
-  return {};
-}
-
 // `narrow` indices or wide ones, of the lines from `first` on.
 template <class Body>
 void with_indices(const ElementsStep& step, const void* indices, int64_t first, const Body& body) {
@@ -38,6 +24,20 @@ void with_indices(const ElementsStep& step, const void* indices, int64_t first, 
     body(static_cast<const int32_t*>(indices) + first);
   else
     body(static_cast<const int64_t*>(indices) + first);
+}
+
+// Of operand 1.
+inline Status check_indices(const void* arguments, void* const* operands) {
+  const auto& step = *static_cast<const ElementsStep*>(arguments);
+  const int64_t count = step.before * step.places * step.behind;
+  const auto size = static_cast<uint64_t>(step.size);
+  bool inside = true;
+  with_indices(step, operands[1], 0, [&](const auto* indices) {
+    for (int64_t i = 0; i < count; ++i) inside &= static_cast<uint64_t>(indices[i]) + size < 2 * size;
+  });
+  for (int64_t i = 0; !inside && i < count; ++i)
+    MICA_TRY_STATUS(checked_index(index_at(step, operands[1], i), step.size, "index"));
+  return {};
 }
 
 // Fills the step from the data, the indices and the axis. False when the kernels do not do it.

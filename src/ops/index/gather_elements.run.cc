@@ -6,16 +6,21 @@ namespace {
 template <class T>
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const ElementsStep*>(arguments);
-  const int64_t to = step.places * step.behind, from = step.size * step.behind;
+  const int64_t places = step.places, behind = step.behind, size = step.size;
+  const int64_t to = places * behind, from = size * behind;
   for (int64_t task = range.begin; task < range.end; ++task) {
     T* out = static_cast<T*>(operands[step.out]) + task * to;
     const T* data = static_cast<const T*>(operands[0]) + task * from;
     with_indices(step, operands[1], task * to, [&](const auto* indices) {
-      for (int64_t k = 0; k < step.places; ++k)
-        for (int64_t i = 0; i < step.behind; ++i) {
-          const auto index = static_cast<int64_t>(indices[k * step.behind + i]);
-          out[k * step.behind + i] = data[(index < 0 ? index + step.size : index) * step.behind + i];
-        }
+      const auto place = [&](int64_t i) {
+        const auto index = static_cast<int64_t>(indices[i]);
+        return index + (index >> 63 & size);  // negative ones count from the end
+      };
+      if (behind == 1)
+        for (int64_t k = 0; k < places; ++k) out[k] = data[place(k)];
+      else
+        for (int64_t k = 0; k < places; ++k)
+          for (int64_t i = 0; i < behind; ++i) out[k * behind + i] = data[place(k * behind + i) * behind + i];
     });
   }
 }
