@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "arch" / "kept"
 X86 = ["avx512", "avx2"]
 # Set apart on another processor, with the reason.
-ELSEWHERE = {"hf_yoso.script": "Acos is the C library's"}
+ELSEWHERE = {}
 
 
 def corpus_inputs(home):

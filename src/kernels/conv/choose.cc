@@ -318,6 +318,7 @@ void choose_gathered_planes(const ConvProblem& p, Isa isa, const GemmLimits& lim
   const int64_t depth = taps_of(p) * p.in_channels, m = out_pixels(p), panels = panel_count(p.out_channels);
   const int64_t of_tiles = m / p.out[2] * most(p.out[2], c.tile_rows);
   const double apart = static_cast<double>(m * depth) * kPlaceCycles * beside_units(limits);
+  if (m * row_pitch(depth) * kFloatBytes > 2 * limits.l2_bytes) return;  // room that a longer picture would not pay for
   if (product_cycles(isa, m, panels, depth) + apart > kStepCost * product_cycles(isa, of_tiles, panels, depth)) return;
   c.segments = depth;
   c.segment_k = 1;

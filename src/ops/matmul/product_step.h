@@ -321,11 +321,14 @@ inline bool takes_residual(const BindScope& scope, bool flip_a, bool flip_b) {
   return k_block() == apart;
 }
 
-// A whose columns are adjacent is copied row by row for each group of panels: worth it for one group.
+// A whose columns are adjacent is copied row by row for each group of panels: worth it for one group. Batches of more
+// than two axes might not be walked by two counters.
 inline bool takes_permuted(std::span<const TensorView> inputs, size_t i, bool flip_a, bool flip_b) {
   constexpr int64_t kMostColumnBytes = 256 << 10;
+  constexpr int kMostAxes = 4;
   MatrixView a, b;
-  if (i > 1 || !matrix_view(inputs[0], true, flip_a, a) || !matrix_view(inputs[1], false, flip_b, b)) return false;
+  if (i > 1 || inputs[0].rank > kMostAxes || inputs[1].rank > kMostAxes) return false;
+  if (!matrix_view(inputs[0], true, flip_a, a) || !matrix_view(inputs[1], false, flip_b, b)) return false;
   const int64_t bytes = b.rows * b.columns * static_cast<int64_t>(sizeof(float));
   return i == 1 || a.form == MatrixForm::kRows || bytes <= kMostColumnBytes;
 }
