@@ -310,6 +310,7 @@ void gather(const ConvProblem& p, Isa isa, const GemmLimits& limits, int64_t flo
 void choose_gathered_planes(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
   constexpr double kPlaceCycles = 1.25;  // of an element, beside the arithmetic
   constexpr double kStepCost = 1.2;      // tiles of planes with any step, to those of products
+  constexpr int64_t kLeastDepth = 32;    // fewer steps of k are over before a step of their own has begun
   const auto is_inside = [&](int i) {
     return p.pad[i] == 0 && (p.out[i] - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilation[i] < p.in[i];
   };
@@ -317,6 +318,7 @@ void choose_gathered_planes(const ConvProblem& p, Isa isa, const GemmLimits& lim
     return;
   const int64_t depth = taps_of(p) * p.in_channels, m = out_pixels(p), panels = panel_count(p.out_channels);
   const int64_t of_tiles = m / p.out[2] * most(p.out[2], c.tile_rows);
+  if (depth < kLeastDepth) return;
   const double apart = static_cast<double>(m * depth) * kPlaceCycles * beside_units(limits);
   if (m * row_pitch(depth) * kFloatBytes > 2 * limits.l2_bytes) return;  // room that a longer picture would not pay for
   if (product_cycles(isa, m, panels, depth) + apart > kStepCost * product_cycles(isa, of_tiles, panels, depth)) return;

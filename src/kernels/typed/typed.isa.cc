@@ -119,18 +119,23 @@ void arithmetic_row(const TypedRow& row, int64_t n) {
   });
 }
 
-// Quotients and remainders. The least number by -1 wraps.
+// Quotients and remainders, one by one: there are no vectors of them. The least number by -1 wraps.
+template <TypedFunction kF, class T>
+MICA_INLINE T quotient(T x, T y) {
+  using U = typename Unsigned<T>::Type;
+  if (y == 0) return 0;
+  if (y == -1) return kF == TypedFunction::kDiv ? static_cast<T>(U{0} - static_cast<U>(x)) : 0;
+  if constexpr (kF == TypedFunction::kDiv) return x / y;
+  const T r = x % y;
+  if constexpr (kF == TypedFunction::kFmod) return r;
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
 template <TypedFunction kF, class T>
 void quotient_row(const TypedRow& row, int64_t n) {
-  using U = typename Unsigned<T>::Type;
-  any_two<T, T>(row, n, [](T x, T y) -> T {
-    if (y == 0) return 0;
-    if (y == -1) return kF == TypedFunction::kDiv ? static_cast<T>(U{0} - static_cast<U>(x)) : 0;
-    if constexpr (kF == TypedFunction::kDiv) return x / y;
-    const T r = x % y;
-    if constexpr (kF == TypedFunction::kFmod) return r;
-    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
-  });
+  for (int64_t i = 0; i < n; ++i)
+    *reinterpret_cast<T*>(row.out + i * row.out_stride) =
+        quotient<kF>(*reinterpret_cast<const T*>(row.in[0] + i * row.in_stride[0]),
+                     *reinterpret_cast<const T*>(row.in[1] + i * row.in_stride[1]));
 }
 
 template <TypedFunction kF>
