@@ -23,8 +23,6 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "arch" / "kept"
 X86 = ["avx512", "avx2"]
-# Set apart on another processor, with the reason.
-ELSEWHERE = {}
 
 
 def corpus_inputs(home):
@@ -120,9 +118,6 @@ def main():
         return 0
     passed = failed = whole = 0
     for name, path, inputs in models(args.only):
-        if args.other and name in ELSEWHERE:
-            print(f"{name:<28} set apart: {ELSEWHERE[name]}")
-            continue
         with tempfile.TemporaryDirectory() as folder:
             try:
                 prepare(args, path, inputs, Path(folder))

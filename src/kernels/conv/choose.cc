@@ -317,10 +317,10 @@ void choose_gathered_planes(const ConvProblem& p, Isa isa, const GemmLimits& lim
   if (has_pixels(p) || p.dilation[2] != 1 || !out_has_no_gaps(p) || !is_inside(0) || !is_inside(1) || !is_inside(2))
     return;
   const int64_t depth = taps_of(p) * p.in_channels, m = out_pixels(p), panels = panel_count(p.out_channels);
-  const int64_t of_tiles = m / p.out[2] * most(p.out[2], c.tile_rows);
   if (depth < kLeastDepth) return;
-  const double apart = static_cast<double>(m * depth) * kPlaceCycles * beside_units(limits);
   if (m * row_pitch(depth) * kFloatBytes > 2 * limits.l2_bytes) return;  // room that a longer picture would not pay for
+  const int64_t of_tiles = m / p.out[2] * most(p.out[2], c.tile_rows);
+  const double apart = static_cast<double>(m * depth) * kPlaceCycles * beside_units(limits);
   if (product_cycles(isa, m, panels, depth) + apart > kStepCost * product_cycles(isa, of_tiles, panels, depth)) return;
   c.segments = depth;
   c.segment_k = 1;
@@ -361,11 +361,11 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
 }
 
 void choose_gathered(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
-  if (c.algorithm == ConvAlgorithm::kImplicit && c.planes) return choose_gathered_planes(p, isa, limits, c);
+  if (c.algorithm != ConvAlgorithm::kImplicit) return;
+  if (c.planes) return choose_gathered_planes(p, isa, limits, c);
   const int64_t depth = c.segments * c.segment_k, pixels = out_pixels(p);
-  if (c.algorithm != ConvAlgorithm::kImplicit || c.planes || c.by_rows || p.groups != 1 || pixels <= 0 || depth <= 0)
-    return;
-  const int64_t pitch = row_pitch(depth), row_bytes = pixels * pitch * kFloatBytes;
+  if (c.by_rows || p.groups != 1 || pixels <= 0 || depth <= 0) return;
+  const int64_t row_bytes = pixels * row_pitch(depth) * kFloatBytes;
   const int64_t weight_bytes = panel_count(p.out_channels) * kPanel * depth * kFloatBytes;
   if (weight_bytes < limits.l2_bytes / 2 || row_bytes > limits.l2_bytes / 2 || row_bytes > weight_bytes) return;
   gather(p, isa, limits, taps_floats(c), c);

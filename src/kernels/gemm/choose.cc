@@ -13,6 +13,7 @@ namespace {
 constexpr double kLeastTaskFlops = 5e5;
 constexpr int64_t kLeastTaskBytes = 128 << 10;
 constexpr int64_t kStreamedPanels = 8, kStreamedRows = 160, kStreamedRowsNear = 256;
+// Of panels that are made on the way for few rows: steps of k and panels at a time.
 constexpr int64_t kMadeDepth = 256, kMadePanels = 8;
 // Chunks for each thread, so that one that is late leaves work to the others.
 constexpr int64_t kTasksPerThread = 4;
@@ -61,9 +62,8 @@ void block_k(const GemmProblem& p, const GemmLimits& limits, GemmChoice& c) {
   c.m_block = ceil_div(p.m, c.m_tasks);
 }
 
-// What a worker holds: panels that are made of a plain B, and copies of rows of A.
+// What a worker holds: sums of few rows, panels that are made of a plain B, and copies of rows of A.
 void take_scratch(const GemmProblem& p, GemmChoice& c) {
-  c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows;
   if (c.few_rows) {
     c.scratch_floats = p.m * (few_columns(c.n_block * kPanel) + (p.a_form == MatrixForm::kTransposed ? p.k : 0));
     return;
@@ -134,6 +134,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.fetch_rows = !streams && a_bytes + b_bytes + c_bytes > limits.l2_bytes / 2;
   c.n_group = least(c.n_group, c.n_block);
   c.tasks = batches * c.m_tasks * c.n_tasks;
+  c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows;
   take_scratch(p, c);
   return c;
 }

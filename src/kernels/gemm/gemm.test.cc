@@ -71,6 +71,16 @@ struct Problem {
       args.residual_batch[0] = args.residual_batch[1] * p.batch[1];
     }
   }
+  // A bias, an activation, and a residual in front of it (1) or behind it (2).
+  void take_epilogue(Activation activation, int residual_kind) {
+    GemmEpilogue& e = args.epilogue;
+    e.bias = bias.data();
+    e.activation = activation;
+    e.a = activation == Activation::kSilu ? 1.0f : activation == Activation::kClip ? -0.5f : 0.2f;
+    e.b = activation == Activation::kClip ? 0.75f : 0.5f;
+    if (residual_kind) e.residual = residual.data();
+    e.residual_last = residual_kind == 2;
+  }
   int64_t a_form_rows() const { return args.problem.a_form == MatrixForm::kRows ? args.problem.m : args.problem.k; }
   int64_t b_form_rows() const {
     return args.problem.b_form == MatrixForm::kTransposed ? args.problem.n : args.problem.k;
@@ -191,16 +201,10 @@ TEST_P(Gemm, FewRowsHaveEveryEpilogue) {
       Problem p(3, 37, 20, MatrixForm::kRows, MatrixForm::kRows);
       if (residual == 3) p.args.c_stride = p.args.epilogue.residual_stride;
       p.fill();
-      GemmEpilogue& e = p.args.epilogue;
-      e.bias = p.bias.data();
-      e.activation = static_cast<Activation>(kind);
-      e.a = e.activation == Activation::kSilu ? 1.0f : e.activation == Activation::kClip ? -0.5f : 0.2f;
-      e.b = e.activation == Activation::kClip ? 0.75f : 0.5f;
-      if (residual) e.residual = p.residual.data();
-      e.residual_last = residual == 2;
+      p.take_epilogue(static_cast<Activation>(kind), residual);
       if (residual == 3)  // it is the result
         for (int64_t i = 0; i < 3; ++i) std::copy_n(&p.residual[i * p.args.c_stride], 37, &p.c[i * p.args.c_stride]);
-      if (residual == 3) e.residual = p.c.data();
+      if (residual == 3) p.args.epilogue.residual = p.c.data();
       p.args.problem.residual_in_place = residual == 3;
       p.run(GetParam(), {});
       SCOPED_TRACE(testing::Message() << "activation " << kind << " residual " << residual);
@@ -231,13 +235,7 @@ TEST_P(Gemm, EveryEpilogue) {
       for (int64_t n : {32, 37, 70}) {
         Problem p(n == 37 ? 17 : 28, n, 20, MatrixForm::kRows, MatrixForm::kPanels);  // lower tiles, and the highest
         p.fill();
-        GemmEpilogue& e = p.args.epilogue;
-        e.bias = p.bias.data();
-        e.activation = static_cast<Activation>(kind);
-        e.a = e.activation == Activation::kSilu ? 1.0f : e.activation == Activation::kClip ? -0.5f : 0.2f;
-        e.b = e.activation == Activation::kClip ? 0.75f : 0.5f;
-        if (residual) e.residual = p.residual.data();
-        e.residual_last = residual == 2;
+        p.take_epilogue(static_cast<Activation>(kind), residual);
         p.run(GetParam(), {});
         SCOPED_TRACE(testing::Message() << "activation " << kind << " residual " << residual);
         ASSERT_NO_FATAL_FAILURE(p.check());

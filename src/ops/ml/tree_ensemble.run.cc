@@ -30,6 +30,8 @@ struct Rows {
 
 // All trees for a way each of up to kWays rows, or of fewer rows several trees at a time; each row's in their order.
 void walk_rows(const trees::Tables<float>& t, const trees::WalkForest& f, const Rows& rows) {
+  for (int64_t n = 0; n < rows.count; ++n)
+    trees::begin_row(t, rows.sums + n * t.target_count, rows.seen + n * t.target_count);
   const trees::WalkFn walk = trees::walk_fn(f);
   const int64_t together = std::max<int64_t>(1, trees::kWays / rows.count);
   for (int64_t tree = 0; tree < t.root_count; tree += together) {
@@ -50,6 +52,16 @@ void walk_rows(const trees::Tables<float>& t, const trees::WalkForest& f, const 
       }
     }
   }
+  for (int64_t n = 0; n < rows.count; ++n) trees::finish_row(t, rows.sums + n * t.target_count);
+}
+
+// Each decision by itself.
+void evaluate_rows(const trees::Tables<float>& t, const Rows& rows) {
+  for (int64_t n = 0; n < rows.count; ++n) {
+    const float* x = rows.x + n * rows.features;
+    trees::evaluate_row(
+        t, [x](int64_t i) { return x[i]; }, rows.sums + n * t.target_count, rows.seen + n * t.target_count);
+  }
 }
 
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -67,19 +79,11 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   for (int64_t task = range.begin; task < range.end; ++task) {
     const int64_t begin = task * kRowsPerTask, count = std::min(kRowsPerTask, step.rows - begin);
     const Rows rows{floats(kX) + begin * step.features, count, step.features, sums, seen};
-    for (int64_t n = 0; n < count && step.forest.nodes; ++n)
-      trees::begin_row(t, sums + n * targets, seen + n * targets);
-    if (step.forest.nodes) walk_rows(t, step.forest, rows);
-    for (int64_t n = 0; n < count; ++n) {
-      const float* x = rows.x + n * step.features;
-      double* own = sums + n * targets;
-      if (step.forest.nodes)
-        trees::finish_row(t, own);
-      else
-        trees::evaluate_row(
-            t, [x](int64_t i) { return x[i]; }, own, seen + n * targets);
-      for (int64_t k = 0; k < targets; ++k) all_out[(begin + n) * targets + k] = static_cast<float>(own[k]);
-    }
+    if (step.forest.nodes)
+      walk_rows(t, step.forest, rows);
+    else
+      evaluate_rows(t, rows);
+    for (int64_t i = 0; i < count * targets; ++i) all_out[begin * targets + i] = static_cast<float>(sums[i]);
     if (all_seen) std::copy_n(seen, count * targets, all_seen + begin * targets);
   }
 }
@@ -91,8 +95,7 @@ Status take_forest(BindScope& scope, TreeStep& step) {
   const int64_t mode = trees::common_mode(nodes, count, scope.input(kWeights).view.count());
   if (mode < 0 || step.features > std::numeric_limits<int32_t>::max() || step.features == 0) return {};
   MICA_TRY(void* memory, scope.memory(trees::WalkForest::bytes(count)));
-  step.forest = trees::make_forest(nodes, scope.input(kThresholds).view.as<float>(), count, memory);
-  step.forest.mode = mode;
+  step.forest = trees::make_forest(nodes, scope.input(kThresholds).view.as<float>(), count, mode, memory);
   return {};
 }
 

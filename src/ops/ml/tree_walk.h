@@ -3,7 +3,6 @@
 //
 // For forests whose nodes all compare alike, as those of most makers do; nodes have 16 bytes instead of 64.
 #pragma once
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -49,8 +48,9 @@ inline int64_t common_mode(const int64_t* nodes, int64_t count, int64_t weights)
   return mode < 0 ? 0 : mode;
 }
 
-// Of tables that are sound, in WalkForest::bytes(count) of zeroed memory.
-inline WalkForest make_forest(const int64_t* nodes, const float* thresholds, int64_t count, void* memory) {
+// Of tables that are sound and have that mode in common, in WalkForest::bytes(count) of zeroed memory.
+inline WalkForest make_forest(const int64_t* nodes, const float* thresholds, int64_t count, int64_t mode,
+                              void* memory) {
   auto* to = static_cast<WalkNode*>(memory);
   auto* ends = reinterpret_cast<int32_t*>(to + count);
   auto* missing = reinterpret_cast<uint8_t*>(ends + count);
@@ -71,7 +71,7 @@ inline WalkForest make_forest(const int64_t* nodes, const float* thresholds, int
     missing[i] = row[kMissing] != 0;
     any = any || missing[i];
   }
-  return {to, ends, any ? missing : nullptr};
+  return {to, ends, any ? missing : nullptr, mode};
 }
 
 inline constexpr int kWays = 8;
