@@ -82,10 +82,12 @@ struct WinogradWeights {
   int64_t channels = 1;
 };
 
-// The floats of a tile's transformed input at a point, so many channels for each slice; the last ones may come with the
-// rest of their panel.
+// The floats from a tile's transformed input at a point to the next tile's: so many channels for each slice; the last
+// ones may come with the rest of their panel. Rows a multiple of 1 KiB apart would share few sets of the first-level
+// cache.
 inline int64_t winograd_row(const WinogradPlane& plane, int64_t channels) {
-  return panel_count((plane.slices() - 1) * channels + panel_count(channels) * kPanel) * kPanel;
+  const int64_t panels = panel_count((plane.slices() - 1) * channels + panel_count(channels) * kPanel);
+  return (panels % 16 == 0 ? panels + 1 : panels) * kPanel;
 }
 
 // Products of so many channels that are summed at a point, in the mean of all points.

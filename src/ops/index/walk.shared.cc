@@ -8,7 +8,7 @@ namespace {
 // The table with the axes of the indices instead of its own one: they overlap.
 bool walk(const TensorView& table, const BoundOperand& indices, int axis, move::Side& side) {
   const TensorView& view = indices.view;
-  if (!indices.constant || view.count() < 2 || table.rank - 1 + view.rank > kMaxRank) return false;
+  if (!indices.constant || view.empty() || table.rank - 1 + view.rank > kMaxRank) return false;
   const Elements list(view);
   int64_t steps[kMaxRank] = {}, at[kMaxRank] = {};
   const int64_t first = list.integer(0);

@@ -59,6 +59,33 @@ Result<Product> product_of(std::span<const int64_t> a, std::span<const int64_t> 
   return p;
 }
 
+template <class T>
+Status multiply(RunScope& scope, const Product& p, const T* a, const T* b, T* c) {
+  if (p.batches() == 0 || p.m == 0 || p.n == 0) return {};
+  std::array<int64_t, kMaxRank> at{};
+  do {
+    int64_t a_matrix = 0, b_matrix = 0;
+    for (int i = 0; i < p.batch_rank; ++i) {
+      const auto x = static_cast<size_t>(i);
+      a_matrix += at[x] * p.a_step[x];
+      b_matrix += at[x] * p.b_step[x];
+    }
+    const T *left = a + a_matrix * p.m * p.k, *right = b + b_matrix * p.k * p.n;
+    for (int64_t i = 0; i < p.m; ++i, c += p.n) {
+      MICA_TRY_STATUS(scope.check_stop());
+      for (int64_t k = 0; k < p.k; ++k) {
+        const T x = left[i * p.k + k];
+        const T* row = right + k * p.n;
+        for (int64_t j = 0; j < p.n; ++j) c[j] += x * row[j];
+      }
+    }
+  } while (next_index(at.data(), p.batch_dims()));
+  return {};
+}
+template Status multiply(RunScope&, const Product&, const double*, const double*, double*);
+template Status multiply(RunScope&, const Product&, const int64_t*, const int64_t*, int64_t*);
+template Status multiply(RunScope&, const Product&, const uint64_t*, const uint64_t*, uint64_t*);
+
 int64_t product_flops(const CostScope& scope, int a_input) {
   const Shape& a = scope.inputs[static_cast<size_t>(a_input)].shape;
   const auto outputs = element_count(scope.outputs[0].shape);

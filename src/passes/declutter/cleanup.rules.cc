@@ -1,4 +1,5 @@
 // Nodes that change nothing, and pairs that undo each other.
+#include "ops/index/axis.h"
 #include "ops/move/reshape.h"
 #include "ops/move/transpose.h"
 #include "passes/declutter/contents.h"
@@ -14,6 +15,7 @@ MICA_DECLARE_OP(div);
 MICA_DECLARE_OP(dropout);
 MICA_DECLARE_OP(expand);
 MICA_DECLARE_OP(flatten);
+MICA_DECLARE_OP(gather);
 MICA_DECLARE_OP(identity);
 MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(pad);
@@ -84,6 +86,19 @@ Value* merge_reshapes(const Match& m, Builder& build) {
 // Squeeze, unsqueeze and flatten to a shape that is known are reshapes; one form lets reshapes meet.
 Value* as_reshape(const Match& m, Builder& build) { return reshape_to(m["x"], m.root->outputs[0]->type.shape, build); }
 
+// Indices that count an axis from its first element to its last, whatever axes of their own they have.
+Value* gather_of_all(const Match& m, Builder& build) {
+  const Shape& shape = m["x"]->type.shape;
+  const auto indices = contents::integers(m["indices"]);
+  if (!shape.known() || !indices) return nullptr;
+  const int64_t axis = m.root->attributes<IndexAxis>().axis;
+  if (!shape[static_cast<int>(axis < 0 ? axis + shape.rank : axis)].is(static_cast<int64_t>(indices->size())))
+    return nullptr;
+  for (size_t i = 0; i < indices->size(); ++i)
+    if ((*indices)[i] != static_cast<int64_t>(i)) return nullptr;
+  return reshape_to(m["x"], m.root->outputs[0]->type.shape, build);
+}
+
 // A shape that the model computes, but of which all except one dimension are known anyway.
 Value* fixed_target(const Match& m, Builder& build) {
   return m["shape"]->is_constant() ? nullptr : reshape_to(m["x"], m.root->outputs[0]->type.shape, build);
@@ -148,6 +163,8 @@ std::vector<Rule> make() {
       {"squeeze-is-reshape", "squeeze(x) → reshape(x)", is(op_squeeze, {any("x")}).rest(), as_reshape},
       {"unsqueeze-is-reshape", "unsqueeze(x) → reshape(x)", is(op_unsqueeze, {any("x"), any("axes")}), as_reshape},
       {"flatten-is-reshape", "flatten(x) → reshape(x)", is(op_flatten, {any("x")}), as_reshape},
+      {"gather-is-reshape", "gather(x, 0 to n - 1) of an axis of n → reshape(x)",
+       is(op_gather, {any("x"), constant("indices")}), gather_of_all},
       {"add-zero", "x + 0 → x", is(op_add, {any("x"), constant("c")}).either(), neutral<0>},
       {"sub-zero", "x - 0 → x", is(op_sub, {any("x"), constant("c")}), neutral<0>},
       {"mul-one", "x · 1 → x", is(op_mul, {any("x"), constant("c")}).either(), neutral<1>},

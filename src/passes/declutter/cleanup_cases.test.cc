@@ -54,6 +54,8 @@ std::vector<RuleCase> cleanup_cases() {
        "%y = reshape(%x, %s) allow_zero=true\n# with constant %s: i64[5] = {1, -1, 3, 1, 4}\n"},
       {"flatten-is-reshape", n, "%y = flatten(%x) axis=1\n",
        "%y = reshape(%x, %s) allow_zero=true\n# with constant %s: i64[2] = {-1, 12}\n"},
+      {"gather-is-reshape", x + "constant %i: i64[1,3] = {0, 1, 2}\n", "%y = gather(%x, %i) axis=-2\n",
+       "%y = reshape(%x, %s) allow_zero=true\n# with constant %s: i64[4] = {2, 1, 3, 4}\n"},
   };
 }
 

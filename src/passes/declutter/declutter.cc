@@ -130,7 +130,9 @@ int64_t constant_bytes(const Graph& graph) {
 RuleCounts declutter(Graph& graph, const DeclutterOptions& options) {
   Counter counter;
   FoldBudget left = options.fold;
-  left.total += left.passes * std::min(constant_bytes(graph), int64_t{1} << 40);
+  const int64_t bytes = std::min(constant_bytes(graph), int64_t{1} << 40);
+  left.total += left.passes * bytes;
+  left.flops += left.flops_per_byte * bytes;
   DeclutterOptions counted = options;
   counted.fold_left = &left;
   check(graph, "import", counted);

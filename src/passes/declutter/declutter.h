@@ -14,7 +14,8 @@ struct FoldBudget {
   int64_t bytes = int64_t{256} << 20;  // beyond the constants that nothing reads any more
   int64_t total = int64_t{256} << 20;  // of all results, and as much again as `passes` times the model's own constants
   int64_t passes = 8;
-  int64_t flops = int64_t{1} << 30;  // of what has more arithmetic than results
+  int64_t flops = int64_t{1} << 30;  // of what has more arithmetic than results, and for each byte of the constants
+  int64_t flops_per_byte = 64;       // as many: a table of 512 positions through two products in each layer
 };
 
 struct DeclutterOptions {

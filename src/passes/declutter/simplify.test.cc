@@ -85,8 +85,8 @@ TEST(FoldBudget, ArithmeticIsLimited) {
 end
 )";
   EXPECT_EQ(nodes_left(kText, {}), 1u);
-  EXPECT_EQ(nodes_left(kText, {.flops = 2 * 64 * 64 * 4}), 1u);
-  EXPECT_EQ(nodes_left(kText, {.flops = 2 * 64 * 64 * 4 - 1}), 2u);
+  EXPECT_EQ(nodes_left(kText, {.flops = 2 * 64 * 64 * 4, .flops_per_byte = 0}), 1u);
+  EXPECT_EQ(nodes_left(kText, {.flops = 2 * 64 * 64 * 4 - 1, .flops_per_byte = 0}), 2u);
 }
 
 }  // namespace
