@@ -16,6 +16,8 @@ struct LowerDef {
   // True when the stage can do `f` on output 0 itself. `per_channel`: the second operand is one number per channel;
   // otherwise it has the output's shape (a residual).
   bool (*absorbs)(const Node&, Pointwise f, bool per_channel) = nullptr;
+  // True when the operator, which otherwise wants channels last, is better off with planes where its input has them.
+  bool (*keeps_planes)(const Node&) = nullptr;
   // Packed forms of constant inputs, for the file: what the operator's `.run.cc` asks for on most machines.
   std::vector<PackWish> (*pack)(const Node&) = nullptr;
 };

@@ -18,6 +18,7 @@ constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kLeastRowsFlops = 50000, kRowsFlops = 250000;
 // A tile's gathered input stays near the first-level cache below this many steps of k.
 constexpr int64_t kMostDepth = 2560;
+constexpr int64_t kFilterLines = 4;  // of a tile of kFilter
 
 // Taps by themselves are calls of their own: worth it from so many channels on.
 constexpr int64_t kLeastByTaps = 32;
@@ -112,7 +113,8 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 }
 
 // Rows of the picture fill half of the first-level cache; each copy of them serves at least one output line.
-void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+// At least so many lines at a time.
+void choose_planes(const ConvProblem& p, int64_t least_lines, const GemmLimits& limits, ConvChoice& c) {
   c.planes = c.by_rows = true;
   c.half_units = limits.half_units;
   c.tiles = p.images * p.out[0] * p.out[1];
@@ -125,11 +127,22 @@ void choose_planes(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c
   c.segment_k = ceil_div(run_lead(p) + columns * unit, 16) * 16;
   const int64_t line = p.kernel[0] * c.segment_k * runs, span = band_height(p, 1);
   const int64_t room = limits.l1_bytes / 2 / kFloatBytes;
+  const int64_t few_lines = most(ceil_div(span, p.stride[1]), least_lines);
   const int64_t fitting = (room / line - span) / p.stride[1] + 1;
-  c.band_rows = least(most(fitting, ceil_div(span, p.stride[1])), p.out[1]);
+  c.band_rows = least(most(fitting / least_lines * least_lines, few_lines), p.out[1]);
   // Of rows no fewer floats than for a smaller picture: a session of bounded shapes has room for the largest one.
-  const int64_t whole = band_height(p, p.out[1]) * line, few = band_height(p, ceil_div(span, p.stride[1])) * line;
+  const int64_t whole = band_height(p, p.out[1]) * line, few = band_height(p, few_lines) * line;
   c.scratch_floats = offset_floats(p) + 2 * scale_floats(p) + ceil_div(least(whole, most(room, few)), 16) * 16;
+}
+
+// Lines of each group, four at a time.
+void choose_filter(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
+  const ConvProblem one = problem_of_group(p);
+  choose_planes(one, kFilterLines, limits, c);
+  const int64_t wanted = limits.threads > 1 ? kTasksPerThread * limits.threads : 1;
+  const int64_t tasks = most(1, least(wanted, static_cast<int64_t>(flops_of(p) / kLeastTaskFlops)));
+  c.tile_block = even_block(c.tiles, ceil_div(tasks, p.groups), limits.threads);
+  c.tasks = p.groups * ceil_div(c.tiles, c.tile_block);
 }
 
 void choose_depthwise(const ConvProblem& p, const GemmLimits& limits, ConvChoice& c) {
@@ -220,7 +233,17 @@ bool plane_steps_fit(const ConvProblem& p) {
   return p.in_channels <= kMostPlanes && steps > 0 && steps <= kMostPlaneSteps;
 }
 
+bool are_planes(const ConvView& v, int64_t channels) { return v.pixel == 1 && (v.channel != 1 || channels == 1); }
+
 }  // namespace
+
+ConvProblem problem_of_group(const ConvProblem& problem) {
+  ConvProblem p = problem;
+  p.in_channels /= p.groups;
+  p.out_channels /= p.groups;
+  p.groups = 1;
+  return p;
+}
 
 bool reads_planes(const ConvProblem& p) {
   return (p.in_view.channel != 1 || p.in_channels == 1) && p.in_view.pixel == 1 && p.groups == 1 &&
@@ -254,6 +277,10 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
       return kWithSpread && p.groups == 1 && p.kernel[0] == 1 && p.stride[2] == 1 && taps_of(p) > 0 &&
              !p.residual_in_place &&
              panel_count(p.kernel[2] * p.out_channels) < p.kernel[2] * panel_count(p.out_channels);
+    case ConvAlgorithm::kFilter:
+      return kWithFilter && p.stride[2] == 1 && are_planes(p.in_view, p.in_channels) &&
+             are_planes(p.out_view, p.out_channels) && plane_steps_fit(problem_of_group(p)) && !p.has_residual &&
+             !p.residual_in_place;
     case ConvAlgorithm::kStrassen:
       return kWithStrassen && conv_fits(p, ConvAlgorithm::kPointwise) && strassen_fits(pointwise_product(p)) &&
              !p.residual_in_place;
@@ -350,10 +377,12 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_grouped(p, limits, c);
   } else if (c.algorithm == ConvAlgorithm::kSpread) {
     choose_spread(p, limits, c);
+  } else if (c.algorithm == ConvAlgorithm::kFilter) {
+    choose_filter(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, on_the_way, isa, limits, c);
   } else if (has_pixels(p) || reads_planes(p)) {
-    choose_planes(p, limits, c);
+    choose_planes(p, 1, limits, c);
   } else {
     choose_implicit(p, limits, c);
   }

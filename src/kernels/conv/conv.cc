@@ -25,8 +25,8 @@ const ConvKernels& conv_kernels(Isa isa) {
 }
 
 namespace {
-constexpr std::string_view kNames[] = {"auto",   "pointwise", "implicit",  "depthwise", "grouped",
-                                       "spread", "strassen",  "winograd4", "winograd6", "winograd8"};
+constexpr std::string_view kNames[] = {"auto",   "pointwise", "implicit",  "depthwise", "grouped",  "spread",
+                                       "filter", "strassen",  "winograd4", "winograd6", "winograd8"};
 constexpr uint32_t kWinogradSet = 7u << static_cast<int>(ConvAlgorithm::kWinograd4);
 }  // namespace
 
@@ -100,6 +100,14 @@ void pack_spread(const ConvProblem& p, const float* weights, float* packed) {
       }
 }
 
+// For each output channel the numbers of its steps: taps, then channels.
+void pack_filter(const ConvProblem& p, const float* weights, float* packed) {
+  const int64_t channels = p.in_channels / p.groups, taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  for (int64_t n = 0; n < p.out_channels; ++n, weights += channels * taps)
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < channels; ++c) *packed++ = weights[c * taps + tap];
+}
+
 int64_t group_size(const ConvProblem& p) {
   return panels_size(p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups), p.out_channels / p.groups);
 }
@@ -111,6 +119,8 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
     return panels_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
   if (algorithm == ConvAlgorithm::kGrouped) return grouped_size(grouped_shape(p));
   if (algorithm == ConvAlgorithm::kSpread) return panels_size(spread_depth(p), p.kernel[2] * p.out_channels);
+  if (algorithm == ConvAlgorithm::kFilter)
+    return p.out_channels * (p.in_channels / p.groups) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) return strassen_weights_size(pointwise_product(p));
   if (is_winograd(algorithm)) return winograd_size(p, algorithm);
   return p.groups * group_size(p);
@@ -121,6 +131,7 @@ void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weigh
   if (algorithm == ConvAlgorithm::kDepthwise) return pack_panels(taps_source(p, weights), packed);
   if (algorithm == ConvAlgorithm::kGrouped) return pack_grouped(grouped_shape(p), weights, packed);
   if (algorithm == ConvAlgorithm::kSpread) return pack_spread(p, weights, packed);
+  if (algorithm == ConvAlgorithm::kFilter) return pack_filter(p, weights, packed);
   if (is_winograd(algorithm)) {
     if (!transform) transform = conv_kernels(Isa::kPortable).winograd_weights;
     const int64_t size = winograd_size(p, algorithm) / p.groups;

@@ -19,8 +19,8 @@
 
 namespace mica {
 
-// Floats from one image, depth, row, pixel or channel to the next. Channels are adjacent, but for one case: kImplicit
-// reads an input of few channels whose pixels are adjacent (`reads_planes`).
+// Floats from one image, depth, row, pixel or channel to the next. Channels are adjacent, but for two cases: kImplicit
+// reads an input of few channels whose pixels are adjacent (`reads_planes`), kFilter writes such, too.
 struct ConvView {
   int64_t image = 0, depth = 0, row = 0, pixel = 0, channel = 1;
 };
@@ -63,6 +63,7 @@ enum class ConvAlgorithm : uint8_t {
   kDepthwise,  // groups = in_channels = out_channels; panels of taps
   kGrouped,    // groups of at most 32 input channels (pack/pack.h); not kDepthwise's
   kSpread,     // few output channels: the taps of a kernel row side by side in a panel; width stride 1, one group
+  kFilter,     // from planes to planes, width stride 1: pixels are lanes; weights in kImplicit's order of steps
   kStrassen,   // kPointwise by Strassen's algorithm (gemm/strassen.h); weights made from panels
   kWinograd4,  // stride 1, one depth, 4, 6 or 8 points on each axis that has taps; weights transformed
   kWinograd6,  // (conv/winograd.h)
@@ -82,6 +83,7 @@ inline constexpr bool kWithDepthwise = has_part_like("kernel", "conv_f32_depthwi
 inline constexpr bool kWithGrouped = has_part_like("kernel", "conv_f32_grouped");
 inline constexpr bool kWithGather = has_part("kernel", "conv_gather_f32");
 inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
+inline constexpr bool kWithFilter = has_part_like("kernel", "conv_f32_filter");
 inline constexpr bool kWithTapsApart = has_part("taps", "apart");  // ConvChoice::by_taps, phases of kDepthwise
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
@@ -93,7 +95,8 @@ constexpr bool with_planes(int64_t stride) { return kWithPlanes[stride == 1 || s
 constexpr bool ends_in_half_panel(int64_t columns) { return (columns - 1) % (2 * kPanel) / (kPanel / 2) == 2; }
 
 // Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",
-// "strassen", "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or unknown: none.
+// "filter", "strassen", "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or
+// unknown: none.
 struct ConvForce {
   uint32_t set = 0;
   bool allows(ConvAlgorithm a) const { return set >> static_cast<int>(a) & 1; }
@@ -122,10 +125,10 @@ struct ConvChoice {
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
   // each pixel. `by_taps`: not gathered, but multiplied tap by tap for the pixels that find it inside.
-  // With `planes`, tile_block counts output lines, of which band_rows have their input rows copied at a time; segment_k
-  // counts the floats of a run of such a row.
-  // `gathered`: the rows of all pixels have been gathered before (ConvKernels::gather), row_pitch floats apart, by
-  // gather_tasks tasks of tile_block pixels; the product is then a plain one.
+  // With `planes`, and kFilter, tile_block counts output lines, of which band_rows have their input rows copied at a
+  // time; segment_k counts the floats of a run of such a row. `gathered`: the rows of all pixels have been gathered
+  // before (ConvKernels::gather), row_pitch floats apart, by gather_tasks tasks of tile_block pixels; the product is
+  // then a plain one.
   bool by_rows = false, by_taps = false, planes = false, gathered = false;
   int64_t row_pitch = 0, gather_tasks = 0;
   int tile_rows = 1;
@@ -149,6 +152,9 @@ struct ConvChoice {
 // Floats from one gathered row of so many to the next: an odd number of lines keeps the rows of a tile from falling on
 // the same sets.
 inline int64_t row_pitch(int64_t depth) { return (depth + 31) / 32 * 32 + 16; }
+
+// What kFilter computes of each group, as a problem of its own.
+ConvProblem problem_of_group(const ConvProblem& problem);
 
 // kPointwise as a product of matrices.
 GemmProblem pointwise_product(const ConvProblem& problem);
@@ -195,7 +201,7 @@ using WinogradWeightsFn = void (*)(const WinogradWeights& weights);
 int64_t packed_conv_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed,
                WinogradWeightsFn transform = nullptr);
-// Not for Winograd's, kSpread's and kStrassen's.
+// Not for Winograd's, kSpread's, kFilter's and kStrassen's.
 void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
 
 GroupedShape grouped_shape(const ConvProblem& problem);

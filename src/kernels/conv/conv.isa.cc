@@ -1,5 +1,6 @@
 #include "kernels/conv/conv.h"
 
+#include "kernels/conv/filter.inl"
 #include "kernels/conv/grouped.inl"
 #include "kernels/conv/implicit.inl"
 #include "kernels/conv/planes.inl"
@@ -49,6 +50,7 @@ RunTasks tasks_of(ConvAlgorithm algorithm) {
     case ConvAlgorithm::kDepthwise: return kWithDepthwise ? run_depthwise : nullptr;
     case ConvAlgorithm::kGrouped: return kWithGrouped ? run_each<run_grouped_task> : nullptr;
     case ConvAlgorithm::kSpread: return kWithSpread ? run_each<run_spread_task> : nullptr;
+    case ConvAlgorithm::kFilter: return kWithFilter ? run_each<run_filter_task> : nullptr;
     case ConvAlgorithm::kPointwise:
     case ConvAlgorithm::kStrassen: return run_pointwise;
     case ConvAlgorithm::kWinograd4:

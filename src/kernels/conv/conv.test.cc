@@ -73,6 +73,7 @@ TEST_P(Conv, PointwiseIsAProduct) {
       c.finish();
       c.epilogue.bias = c.bias.data();
       c.epilogue.residual = c.residual.data();
+      c.p.has_residual = true;
       EXPECT_EQ(choose_conv_algorithm(c.p), ConvAlgorithm::kPointwise);
       c.run(GetParam(), ConvAlgorithm::kAuto);
       ASSERT_NO_FATAL_FAILURE(c.check());

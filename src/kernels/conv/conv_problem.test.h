@@ -48,14 +48,23 @@ struct ConvCase {
     y.assign(p.images * p.out_view.image, kUntouched);
   }
 
-  // The same input with adjacent pixels: a plane for each channel, `gap` floats behind each row and plane.
+  // A plane for each channel, `gap` floats behind each row and plane.
+  static ConvView planes_of(const int64_t (&extent)[3], int64_t channels, int64_t gap) {
+    ConvView v{.pixel = 1};
+    v.row = extent[2] + gap;
+    v.depth = extent[1] * v.row;
+    v.channel = extent[0] * v.depth + gap;
+    v.image = channels * v.channel + gap;
+    return v;
+  }
+  void out_to_planes(int64_t gap) {
+    p.out_view = planes_of(p.out, p.out_channels, gap);
+    y.assign(p.images * p.out_view.image, kUntouched);
+  }
+
+  // The same input with adjacent pixels.
   void to_planes(int64_t gap) {
-    const ConvView from = p.in_view;
-    ConvView to{.pixel = 1};
-    to.row = p.in[2] + gap;
-    to.depth = p.in[1] * to.row;
-    to.channel = p.in[0] * to.depth + gap;
-    to.image = p.in_channels * to.channel + gap;
+    const ConvView from = p.in_view, to = planes_of(p.in, p.in_channels, gap);
     std::vector<float> planes(p.images * to.image, std::numeric_limits<float>::quiet_NaN());
     for (int64_t i = 0; i < p.images; ++i)
       for (int64_t z = 0; z < p.in[0]; ++z)
@@ -151,8 +160,8 @@ struct ConvCase {
                 want = std::min<double>(std::max<double>(want, epilogue.a), epilogue.b);
               if (epilogue.activation == Activation::kTanh) want = std::tanh(want);
               if (epilogue.residual && epilogue.residual_last) want += residual[r];
-              const int64_t at =
-                  i * p.out_view.image + z * p.out_view.depth + yy * p.out_view.row + xx * p.out_view.pixel + n;
+              const int64_t at = i * p.out_view.image + z * p.out_view.depth + yy * p.out_view.row +
+                                 xx * p.out_view.pixel + n * p.out_view.channel;
               const double bound = slack * length * 7e-8 * size;
               ASSERT_TRUE(std::fabs(y[at] - want) <= bound)
                   << "image " << i << " at " << z << "," << yy << "," << xx << " channel " << n << ": " << y[at]

@@ -23,7 +23,8 @@ constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
 constexpr double kDiagonalsCycles = 1.1, kOneSumCycles = 1.6;  // of groups: a multiply-add, to that of a product
 constexpr double kBandCycles = 3;    // a vector of a pixel, read or written, on its way into a band
 constexpr double kFinishCycles = 8;  // a vector of a group's sums: its exchanges and its store
-constexpr double kSumCycles = 2.5;   // a vector of a product, on its way into a sum
+constexpr double kFilterCycles = 1.1, kSharedCycles = 0.8;  // a vector of one step of planes; of four outputs together
+constexpr double kSumCycles = 2.5;                          // a vector of a product, on its way into a sum
 
 constexpr double kDeviations = 8;
 constexpr double kPriceOfError = 1.08;
@@ -74,10 +75,20 @@ double plane_cycles(const ConvProblem& p, Isa isa) {
   return product_cycles(isa, m, panel_count(p.out_channels), depth) + runs * copied;
 }
 
-// Turning an input of planes, for the algorithms that want adjacent channels.
-double turn_cycles(const ConvProblem& p) {
-  const int64_t elements = p.images * p.in_channels * p.in[0] * p.in[1] * p.in[2];
-  return p.in_view.channel == 1 ? 0 : static_cast<double>(elements) * 8 / kCopyBytes;
+// Vectors of pixels; the rows under some lines are copied.
+double filter_cycles(const ConvProblem& p, Isa isa) {
+  const auto lanes = static_cast<int64_t>(cost_lanes(isa).lanes);
+  const int64_t lines = p.images * p.out[0] * p.out[1], vectors = ceil_div(p.out[2], lanes);
+  const int64_t steps = p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups);
+  const double each = p.out_channels / p.groups < 4 ? kFilterCycles : kSharedCycles;
+  const auto copied = static_cast<double>(p.images * p.in_channels * p.in[0] * p.in[1] * p.in[2]);
+  return static_cast<double>(lines * vectors * p.out_channels) * (static_cast<double>(steps) * each + kFinishCycles) +
+         copied * 8 / kCopyBytes;
+}
+
+// Turning planes, for the algorithms that want adjacent channels.
+double turn_cycles(const ConvView& v, const int64_t (&extent)[3], int64_t elements) {
+  return v.channel == 1 ? 0 : static_cast<double>(elements * extent[0] * extent[1] * extent[2]) * 8 / kCopyBytes;
 }
 
 double depthwise_cycles(const ConvProblem& p, Isa isa) {
@@ -158,7 +169,8 @@ bool beats(const ConvCandidate& c, const ConvCandidate& other, double byte_price
 bool is_left(ConvAlgorithm a, const ConvPolicy& policy) {
   if (is_winograd(a)) return !policy.low_memory || policy.on_the_way();
   if (a == ConvAlgorithm::kStrassen) return !policy.low_memory && !policy.is_phase && policy.from_panels;
-  return !policy.is_phase || (a != ConvAlgorithm::kSpread && a != ConvAlgorithm::kGrouped);
+  return !policy.is_phase ||
+         (a != ConvAlgorithm::kSpread && a != ConvAlgorithm::kGrouped && a != ConvAlgorithm::kFilter);
 }
 
 // As a product of matrices is judged.
@@ -218,12 +230,16 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       one.cycles = grouped_cycles(p, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kSpread)
       one.cycles = spread_cycles(p, isa, limits);
+    else if (one.algorithm == ConvAlgorithm::kFilter)
+      one.cycles = filter_cycles(p, isa);
     else if (one.algorithm == ConvAlgorithm::kPointwise)
       one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
                               static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);
     else
       one.cycles = reads_planes(p) || reads_pixels(p) ? plane_cycles(p, isa) : implicit_cycles(p, isa, limits);
-    if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p);
+    if (one.algorithm == ConvAlgorithm::kFilter) continue;
+    if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p.in_view, p.in, p.images * p.in_channels);
+    one.cycles += turn_cycles(p.out_view, p.out, p.images * p.out_channels);
   }
   return c;
 }

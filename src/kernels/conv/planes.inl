@@ -225,14 +225,12 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
   }
 }
 
-void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
+// The lines of a task, as many at a time as the band has room for, each time with their input's rows in it.
+using PlaneLinesFn = void (*)(const void* context, const Pixel& first, int64_t lines);
+__attribute__((noinline)) void over_plane_bands(const ConvArgs& args, const PictureBand& b, int64_t task,
+                                                PlaneLinesFn f, const void* context) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
-  // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
-  const int64_t channels = p.out_channels, panels = panel_count(channels);
-  const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
-  const int64_t rows = paired < channels ? kPlaneRows : kPlaneRows / 2;  // of the highest tiles, which read furthest
-  const PictureBand b = picture_band(args, line_pixels(args, rows), kLanes, scratch);
   const int64_t lines = p.images * p.out[0] * p.out[1], begin = task * c.tile_block;
   const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
   const int64_t plane = begin / p.out[1];
@@ -246,18 +244,42 @@ void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
       for (int64_t y = 0; y < height; ++y)
         fill_row(args, b, {o.image, corner.z + z * p.dilation[0], corner.y + y, 0},
                  y + step < height ? 0 : step * p.in_view.row, b.rows + z * b.depth + y * b.row);
-    for (int64_t i = 0; i < count; ++i, ++o.y) {
-      const float* in = b.rows + i * p.stride[1] * b.row;
-      if (paired > 0) plane_line(args, b, in, o, 2, 0, paired);
-      if (paired < channels) plane_line(args, b, in, o, 1, paired, channels);
-    }
+    f(context, o, count);
     line += count;
+    o.y += count;
     if (o.y < p.out[1]) continue;
     o.y = 0;
     if (++o.z < p.out[0]) continue;
     o.z = 0;
     ++o.image;
   }
+}
+
+// What a task's lines share: two panels of columns at a time, up to `paired`.
+struct PlaneTask {
+  const ConvArgs& args;
+  PictureBand band;
+  int64_t paired;
+};
+void plane_lines(const void* context, const Pixel& first, int64_t lines) {
+  const PlaneTask& task = *static_cast<const PlaneTask*>(context);
+  const ConvProblem& p = task.args.problem;
+  Pixel o = first;
+  for (int64_t i = 0; i < lines; ++i, ++o.y) {
+    const float* in = task.band.rows + i * p.stride[1] * task.band.row;
+    if (task.paired > 0) plane_line(task.args, task.band, in, o, 2, 0, task.paired);
+    if (task.paired < p.out_channels) plane_line(task.args, task.band, in, o, 1, task.paired, p.out_channels);
+  }
+}
+
+void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
+  const ConvProblem& p = args.problem;
+  // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
+  const int64_t channels = p.out_channels, panels = panel_count(channels);
+  const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
+  const int64_t rows = paired < channels ? kPlaneRows : kPlaneRows / 2;  // of the highest tiles, which read furthest
+  const PlaneTask all{args, picture_band(args, line_pixels(args, rows), kLanes, scratch), paired};
+  over_plane_bands(args, all.band, task, plane_lines, &all);
 }
 
 // A run of n pixels of kChannels planes (0: `channels`), pixel by pixel.

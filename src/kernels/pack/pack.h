@@ -10,9 +10,10 @@
 // G a power of two from 2 to 32, by diagonals instead: for each tap, each b < G / 4 and each d < 4 (G = 2: d < 2) the
 // weights of input m ^ 4b for output m ^ d.
 // Spread (kSpread16): panels whose columns are the taps of a kernel row, for each its output channels. Strassen
-// (kStrassen16): seven matrices of sums of quarters of B in panels; see kernels/gemm/strassen.h.
+// (kStrassen16): seven matrices of sums of quarters of B in panels; see kernels/gemm/strassen.h. Filters (kFilter): for
+// each output channel its taps, for each of these its input channels.
 //
-// Every form but Winograd's, the spread and Strassen's can be undone.
+// Every form but Winograd's, the spread, Strassen's and filters can be undone.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +30,8 @@ enum class PackKind : uint32_t {
   kGrouped16 = 4,
   kSpread16 = 5,
   kStrassen16 = 6,
-  kDepthwise16 = 7  // 2 was another form of the same weights
+  kDepthwise16 = 7,  // 2 was another form of the same weights
+  kFilter = 8
 };
 
 // A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused

@@ -28,6 +28,18 @@ ConvView input_as_it_lies(const ConvProblem& problem, const TensorView& x) {
   return reads_planes(p) ? p.in_view : dense_view(p.in, p.in_channels);
 }
 
+// The problem from planes to planes as they lie, where that is the cheapest; nothing needs to be turned then.
+bool filters_planes(const BindScope& scope, ConvProblem& p) {
+  const TensorView &x = scope.input(0).view, &y = scope.output(0).view;
+  ImageView in, out;
+  if (!kWithFilter || scope.band || x.rank < 3 || !image_view(x, in) || !image_view(y, out)) return false;
+  const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, scope.input(1).view);
+  if (!sizes.ok() || !conv::kernel_problem(*sizes, p) || x.empty() || y.empty()) return false;
+  p.in_view = conv::view_of(in);
+  p.out_view = conv::view_of(out);
+  return conv_fits(p, ConvAlgorithm::kFilter) && algorithm_of(scope, p) == ConvAlgorithm::kFilter;
+}
+
 // All rows of all images, as dense tensors; false when the problem is none for the kernels.
 bool dense_problem(const BindScope& scope, const conv::Sizes& sizes, ConvProblem& p) {
   if (!conv::kernel_problem(sizes, p)) return false;
@@ -47,12 +59,13 @@ bool constant_problem(const BindScope& scope, ConvProblem& p) {
 // Its algorithm, or kAuto.
 ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) {
   ConvProblem p;
+  if (filters_planes(scope, p)) return ConvAlgorithm::kFilter;
   return dense_problem(scope, sizes, p) ? algorithm_of(scope, p) : ConvAlgorithm::kAuto;
 }
 
 // A product of whole rows and one of gathered rows have the same sums: which of them it is depends on strides.
 bool makes_rows(ConvAlgorithm a) {
-  return !is_winograd(a) && a != ConvAlgorithm::kAuto && a != ConvAlgorithm::kStrassen;
+  return !is_winograd(a) && a != ConvAlgorithm::kAuto && a != ConvAlgorithm::kFilter && a != ConvAlgorithm::kStrassen;
 }
 ConvAlgorithm band_algorithm(ConvAlgorithm whole, const ConvProblem& band) {
   if (whole != ConvAlgorithm::kPointwise && whole != ConvAlgorithm::kImplicit) return whole;
@@ -71,7 +84,7 @@ bool rows(const BindScope& scope, RowWindow& window) {
 // Algorithms that read before they write, with the same blocks: where all of k passes a tile at once.
 bool takes_residual(const BindScope& scope) {
   ConvProblem p;
-  if (!constant_problem(scope, p) || reads_planes(p)) return false;
+  if (filters_planes(scope, p) || !constant_problem(scope, p) || reads_planes(p)) return false;
   const ConvAlgorithm algorithm = algorithm_of(scope, p);
   const Isa isa = scope.machine->isa;
   const GemmLimits limits = limits_of(*scope.machine);
@@ -131,11 +144,16 @@ Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& st
 
 Result<bool> bind(BindScope& scope) {
   if (scope.input(0).view.dtype != DType::kF32) return false;
-  MICA_TRY(const conv::BegunStep begun, conv::begin_step(scope, scope.attributes<Conv>()));
+  ConvProblem planes;
+  const bool filters = filters_planes(scope, planes);
+  MICA_TRY(const conv::BegunStep begun, conv::begin_step(scope, scope.attributes<Conv>(), filters ? &planes : nullptr));
   conv::ConvStep* step = begun.step;
   if (!step) return false;
   ConvProblem& p = step->args.problem;
-  MICA_TRY(const ConvAlgorithm algorithm, take_input(scope, begun.sizes, *step));
+  ConvAlgorithm algorithm = ConvAlgorithm::kFilter;
+  if (!filters) {
+    MICA_TRY(algorithm, take_input(scope, begun.sizes, *step));
+  }
   if (algorithm == ConvAlgorithm::kAuto) return false;
   step->policy.tuned = tuned_algorithm(scope, p);
   step->chosen_for = p;

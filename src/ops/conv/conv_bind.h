@@ -12,7 +12,8 @@ struct BegunStep {
   int y = 0;                 // the operand of output 0 ...
   ImageOperand to;           // ... and where the kernel writes
 };
-Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes);
+// `planes`: the problem of kFilter, which reads and writes operands as they lie.
+Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes, const ConvProblem* planes = nullptr);
 
 // What is forced and what the session leaves, without what was measured.
 ConvPolicy policy_of(const BindScope& scope);

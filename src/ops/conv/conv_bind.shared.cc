@@ -109,7 +109,7 @@ ConvPolicy policy_of(const BindScope& scope) {
           .from_panels = scope.input(1).constant};
 }
 
-Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes) {
+Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes, const ConvProblem* planes) {
   const BoundOperand &x = scope.input(0), &w = scope.input(1);
   if (!w.view.contiguous() || (has_bias(scope) && !is_vector(scope.input(2).view))) return BegunStep();
   MICA_TRY(const Sizes sizes, sizes_of(attributes, scope.whole_input(), w.view));
@@ -121,11 +121,16 @@ Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes) {
   if (scope.band) cut_band(scope, p);
   if (x.view.empty() || w.view.empty() || scope.output(0).view.empty()) return BegunStep();
   BegunStep begun{step, sizes, static_cast<int>(scope.inputs.size()), {}};
-  MICA_TRY(begun.to, write_channels_last(scope, begun.y, scope.output(0).view));
-  if (begun.to.operand < 0) return BegunStep();
-  p.out_view = view_of(begun.to.view);
+  if (planes) {
+    p = *planes;
+    begun.to = {begun.y, out};
+  } else {
+    MICA_TRY(begun.to, write_channels_last(scope, begun.y, scope.output(0).view));
+    if (begun.to.operand < 0) return BegunStep();
+    p.out_view = view_of(begun.to.view);
+  }
   step->operands.y = begun.to.operand;
-  MICA_TRY_STATUS(take_epilogue(scope, *step, begun.to.operand == begun.y));
+  MICA_TRY_STATUS(take_epilogue(scope, *step, !planes && begun.to.operand == begun.y));
   step->isa = scope.machine->isa;
   step->kernels = &conv_kernels(step->isa);
   step->limits = limits_of(*scope.machine);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ir/builder.h"
+#include "ir/lower.h"
 #include "ops/move/transpose.h"
 
 namespace mica {
@@ -30,9 +31,16 @@ bool same_in_both_orders(const Shape& shape) {
   return one_place || shape[1].is(1);
 }
 
+// An operator that wants channels last, unless its input has planes and it is better off with them.
+bool wants_channels_last(const Node& node, const std::unordered_set<const Value*>& chosen) {
+  if (node.op->layout != LayoutRule::kChannelsLast) return false;
+  const LowerDef* def = find_row(all_lower(), node.op->name);
+  const bool may_keep = def && def->keeps_planes && !node.inputs.empty() && !chosen.contains(node.inputs[0]);
+  return !may_keep || !def->keeps_planes(node);
+}
+
 bool converts(const Node& node, const std::unordered_set<const Value*>& chosen) {
-  if (node.op->layout != LayoutRule::kChannelsLast || node.inputs.empty() || node.outputs.empty() ||
-      !is_image(node.outputs[0]))
+  if (node.inputs.empty() || node.outputs.empty() || !is_image(node.outputs[0]) || !wants_channels_last(node, chosen))
     return false;
   const Value* x = node.inputs[0];
   if (!is_image(x) || x->is_constant() || chosen.contains(x) || is_sub_byte(x->type.dtype)) return false;
@@ -81,7 +89,7 @@ std::unordered_set<const Value*> channels_last_values(const Graph& graph) {
     if (node->op->layout == LayoutRule::kChannelsLast && !node->inputs.empty()) wanted.insert(node->inputs[0]);
   for (const auto& node : graph.nodes) {
     const bool brought = brings_channels(*node) && wanted.contains(node->outputs[0]);
-    if (!brought && node->op->layout != LayoutRule::kChannelsLast && !passes_on(*node, chosen)) continue;
+    if (!brought && !wants_channels_last(*node, chosen) && !passes_on(*node, chosen)) continue;
     for (const Value* output : node->outputs)
       if (is_image(output) && !ports.contains(output)) chosen.insert(output);
   }
