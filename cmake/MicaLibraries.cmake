@@ -59,9 +59,6 @@ if(NOT MICA_SANITIZE)
     set_property(SOURCE ${runtime_sources} ${op_runtime_sources} APPEND PROPERTY COMPILE_OPTIONS ${no_tables})
   endif()
   set_property(SOURCE ${small_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
-  # The product of the references, by which constants are folded: vectors make it four times as fast.
-  set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/src/ops/matmul/product.shared.cc APPEND PROPERTY COMPILE_OPTIONS
-    $<$<NOT:$<CONFIG:Debug>>:-O3>)
   # Copies of any stride: they wait for memory, not for vectors.
   set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/pack/pack.cc APPEND PROPERTY COMPILE_OPTIONS
     $<$<NOT:$<CONFIG:Debug>>:-O2>)

@@ -377,7 +377,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_grouped(p, limits, c);
   } else if (c.algorithm == ConvAlgorithm::kSpread) {
     choose_spread(p, limits, c);
-  } else if (c.algorithm == ConvAlgorithm::kFilter) {
+  } else if (kWithFilter && c.algorithm == ConvAlgorithm::kFilter) {
     choose_filter(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, on_the_way, isa, limits, c);

@@ -119,7 +119,7 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
     return panels_size(p.kernel[0] * p.kernel[1] * p.kernel[2], p.out_channels);
   if (algorithm == ConvAlgorithm::kGrouped) return grouped_size(grouped_shape(p));
   if (algorithm == ConvAlgorithm::kSpread) return panels_size(spread_depth(p), p.kernel[2] * p.out_channels);
-  if (algorithm == ConvAlgorithm::kFilter)
+  if (kWithFilter && algorithm == ConvAlgorithm::kFilter)
     return p.out_channels * (p.in_channels / p.groups) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) return strassen_weights_size(pointwise_product(p));
   if (is_winograd(algorithm)) return winograd_size(p, algorithm);
@@ -131,7 +131,7 @@ void pack_conv(const ConvProblem& p, ConvAlgorithm algorithm, const float* weigh
   if (algorithm == ConvAlgorithm::kDepthwise) return pack_panels(taps_source(p, weights), packed);
   if (algorithm == ConvAlgorithm::kGrouped) return pack_grouped(grouped_shape(p), weights, packed);
   if (algorithm == ConvAlgorithm::kSpread) return pack_spread(p, weights, packed);
-  if (algorithm == ConvAlgorithm::kFilter) return pack_filter(p, weights, packed);
+  if (kWithFilter && algorithm == ConvAlgorithm::kFilter) return pack_filter(p, weights, packed);
   if (is_winograd(algorithm)) {
     if (!transform) transform = conv_kernels(Isa::kPortable).winograd_weights;
     const int64_t size = winograd_size(p, algorithm) / p.groups;

@@ -230,16 +230,16 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
       one.cycles = grouped_cycles(p, isa, limits);
     else if (one.algorithm == ConvAlgorithm::kSpread)
       one.cycles = spread_cycles(p, isa, limits);
-    else if (one.algorithm == ConvAlgorithm::kFilter)
+    else if (kWithFilter && one.algorithm == ConvAlgorithm::kFilter)
       one.cycles = filter_cycles(p, isa);
     else if (one.algorithm == ConvAlgorithm::kPointwise)
       one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
                               static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);
     else
       one.cycles = reads_planes(p) || reads_pixels(p) ? plane_cycles(p, isa) : implicit_cycles(p, isa, limits);
-    if (one.algorithm == ConvAlgorithm::kFilter) continue;
+    if (kWithFilter && one.algorithm == ConvAlgorithm::kFilter) continue;
     if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p.in_view, p.in, p.images * p.in_channels);
-    one.cycles += turn_cycles(p.out_view, p.out, p.images * p.out_channels);
+    if (kWithFilter) one.cycles += turn_cycles(p.out_view, p.out, p.images * p.out_channels);
   }
   return c;
 }

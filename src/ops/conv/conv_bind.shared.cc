@@ -121,7 +121,7 @@ Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes, const Con
   if (scope.band) cut_band(scope, p);
   if (x.view.empty() || w.view.empty() || scope.output(0).view.empty()) return BegunStep();
   BegunStep begun{step, sizes, static_cast<int>(scope.inputs.size()), {}};
-  if (planes) {
+  if (kWithFilter && planes) {
     p = *planes;
     begun.to = {begun.y, out};
   } else {
@@ -130,7 +130,7 @@ Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes, const Con
     p.out_view = view_of(begun.to.view);
   }
   step->operands.y = begun.to.operand;
-  MICA_TRY_STATUS(take_epilogue(scope, *step, !planes && begun.to.operand == begun.y));
+  MICA_TRY_STATUS(take_epilogue(scope, *step, begun.to.operand == begun.y && !(kWithFilter && planes)));
   step->isa = scope.machine->isa;
   step->kernels = &conv_kernels(step->isa);
   step->limits = limits_of(*scope.machine);

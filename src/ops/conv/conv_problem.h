@@ -41,7 +41,7 @@ inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kGrouped) return key_of({PackKind::kGrouped16, PackLayout::kConv, p.groups});
   PackKey key = key_of({PackKind::kPanels16, PackLayout::kConv, p.groups});
   if (algorithm == ConvAlgorithm::kSpread) key.kind = static_cast<uint32_t>(PackKind::kSpread16);
-  if (algorithm == ConvAlgorithm::kFilter) key.kind = static_cast<uint32_t>(PackKind::kFilter);
+  if (kWithFilter && algorithm == ConvAlgorithm::kFilter) key.kind = static_cast<uint32_t>(PackKind::kFilter);
   if (algorithm == ConvAlgorithm::kStrassen) key.kind = static_cast<uint32_t>(PackKind::kStrassen16);
   if (is_winograd(algorithm)) {
     key.kind = static_cast<uint32_t>(PackKind::kWinograd);

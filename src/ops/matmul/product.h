@@ -30,7 +30,7 @@ void batch_steps(std::span<const int64_t> shape, int batch_rank, std::array<int6
 
 Result<Product> product_of(std::span<const int64_t> a, std::span<const int64_t> b);
 
-// c is zeroed before; operands are dense. T: double, int64_t or uint64_t (modulo 2^64). Stops between two rows when the
+// c is zeroed before; operands are dense. T: double or uint64_t (modulo 2^64). Stops between two rows when the
 // run is to.
 template <class T>
 Status multiply(RunScope& scope, const Product& p, const T* a, const T* b, T* c);

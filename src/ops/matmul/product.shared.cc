@@ -59,6 +59,15 @@ Result<Product> product_of(std::span<const int64_t> a, std::span<const int64_t> 
   return p;
 }
 
+// Two numbers at a time also where code is small: constants are folded by this loop.
+template <class T>
+void add_scaled(T factor, const T* row, int64_t n, T* sums) {
+  using Pair [[gnu::vector_size(2 * sizeof(T)), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
+  int64_t j = 0;
+  for (; j + 2 <= n; j += 2) *reinterpret_cast<Pair*>(sums + j) += factor * *reinterpret_cast<const Pair*>(row + j);
+  if (j < n) sums[j] += factor * row[j];
+}
+
 template <class T>
 Status multiply(RunScope& scope, const Product& p, const T* a, const T* b, T* c) {
   if (p.batches() == 0 || p.m == 0 || p.n == 0) return {};
@@ -73,17 +82,12 @@ Status multiply(RunScope& scope, const Product& p, const T* a, const T* b, T* c)
     const T *left = a + a_matrix * p.m * p.k, *right = b + b_matrix * p.k * p.n;
     for (int64_t i = 0; i < p.m; ++i, c += p.n) {
       MICA_TRY_STATUS(scope.check_stop());
-      for (int64_t k = 0; k < p.k; ++k) {
-        const T x = left[i * p.k + k];
-        const T* row = right + k * p.n;
-        for (int64_t j = 0; j < p.n; ++j) c[j] += x * row[j];
-      }
+      for (int64_t k = 0; k < p.k; ++k) add_scaled(left[i * p.k + k], right + k * p.n, p.n, c);
     }
   } while (next_index(at.data(), p.batch_dims()));
   return {};
 }
 template Status multiply(RunScope&, const Product&, const double*, const double*, double*);
-template Status multiply(RunScope&, const Product&, const int64_t*, const int64_t*, int64_t*);
 template Status multiply(RunScope&, const Product&, const uint64_t*, const uint64_t*, uint64_t*);
 
 int64_t product_flops(const CostScope& scope, int a_input) {
