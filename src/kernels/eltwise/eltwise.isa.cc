@@ -220,7 +220,7 @@ void apply_step(const ChainStep& step, const Cursor& operand, const Block& block
 }
 
 struct Rows {
-  Cursor in, operands[kMaxChainSteps], out;
+  Cursor in, operands[kMaxChainSteps] = {}, out;
 };
 
 // A tile of whole periods, from the cursor's first element on; returns its length.
@@ -266,6 +266,14 @@ Cursor cursor_of(const ChainArgs& args, const ChainOperand& operand, void* const
           args.loops > 1 ? operand.strides[args.loops - 2] : 0, operand.type, operand.period};
 }
 
+// On to the rows behind so many.
+void pass(const ChainArgs& args, Rows& rows, int64_t count) {
+  const auto on = [&](Cursor& c) { c.data = offset_of(c.data, c.type, count * c.step); };
+  on(rows.in);
+  on(rows.out);
+  for (int s = 0; s < args.count; ++s) on(rows.operands[s]);
+}
+
 void run(const ChainArgs& args, void* const* operands, int64_t begin, int64_t end) {
   const int64_t inner = args.dims[args.loops - 1];
   for (int64_t task = begin; task < end; ++task) {
@@ -286,9 +294,12 @@ void run(const ChainArgs& args, void* const* operands, int64_t begin, int64_t en
           rows.operands[s] = cursor_of(args, args.steps[s].operand, operands, index);
       const int outer = args.loops - 2;
       const int64_t left = outer >= 0 ? args.dims[outer] - index[outer] : 1;
-      const int64_t count = least(least(args.rows, left), row_end - row);
-      run_rows(args, rows, count, first, last);
-      row += count;
+      for (const int64_t stop = row + least(left, row_end - row); row < stop;) {
+        const int64_t count = least(args.rows, stop - row);
+        run_rows(args, rows, count, first, last);
+        row += count;
+        pass(args, rows, count);
+      }
     }
   }
 }
