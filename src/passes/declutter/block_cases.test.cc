@@ -36,9 +36,15 @@ std::vector<RuleCase> block_cases() {
        "%y = einsum(%a, %b) equation=\"bqhd,bkhd->bhqk\"\n",
        "%s = transpose(%a) perm=[0,2,1,3]\n%t = transpose(%b) perm=[0,2,3,1]\n%y = matmul(%s, %t)\n"},
       {"einsum-is-a-product", "input %a: f32[n,3] \"a\"\ninput %b: f32[4,5,3] \"b\"\n",
-       "%y = einsum(%a, %b) equation=\"ij,klj->kli\"\n",
-       "%s = reshape(%b, %c)\n%t = transpose(%a) perm=[1,0]\n%p = matmul(%s, %t)\n%y = reshape(%p, %d)\n"
-       "# with constant %c: i64[2] = {20, 3}\n# with constant %d: i64[3] = {4, 5, -1}\n"},
+       "%y = einsum(%a, %b) equation=\"ij,klj->kli\"\n", "%t = transpose(%a) perm=[1,0]\n%y = matmul(%b, %t)\n"},
+      {"einsum-is-a-product", "input %a: f32[n,m,3,4] \"a\"\ninput %b: f32[6,3,4] \"b\"\n",
+       "%y = einsum(%a, %b) equation=\"bihd,jhd->bhij\"\n",
+       "%s = transpose(%a) perm=[0,2,1,3]\n%t = transpose(%b) perm=[1,2,0]\n%y = matmul(%s, %t)\n"},
+      {"einsum-is-a-product", "input %a: f32[n,m,3,4] \"a\"\ninput %b: f32[3,4,5,6] \"b\"\n",
+       "%y = einsum(%a, %b) equation=\"ibnd,ndhk->ibhk\"\n",
+       "%s = reshape(%a, %c)\n%t = reshape(%b, %d)\n%p = matmul(%s, %t)\n%y = reshape(%p, %e)\n"
+       "# with constant %c: i64[3] = {0, 0, 12}\n# with constant %d: i64[2] = {12, 30}\n"
+       "# with constant %e: i64[4] = {0, 0, 5, 6}\n"},
   };
 }
 

@@ -1,5 +1,6 @@
 // Einstein sums, spelled as the transpositions and products that they are.
 #include <algorithm>
+#include <optional>
 
 #include "ops/matmul/einsum.h"
 #include "ops/move/reshape.h"
@@ -62,23 +63,42 @@ Value* transposed(Builder& build, Value* x, const Labels& from, const Labels& to
   return build.one(op_transpose, order, {x});
 }
 
-// A reshape to `dims`, of which one may be a symbol; null when more are.
-Value* reshaped(Builder& build, Value* x, const std::vector<Dim>& dims) {
+using Dims = std::vector<std::optional<Dim>>;  // none: a product of several, of which one is a symbol
+
+// A reshape from `source` to `dims`: an open dimension stays where it stands, or else is the only one. Null for others,
+// and for no elements, of which the rest says nothing.
+Value* reshaped(Builder& build, Value* x, const Dims& source, const Dims& dims) {
   std::vector<int64_t> target;
-  int open = 0;
-  for (Dim d : dims) {
-    target.push_back(d.is_fixed() ? d.value() : -1);
-    open += !d.is_fixed();
-    if (d.is(0)) return nullptr;
+  int open = 0, kept = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool fixed = dims[i] && dims[i]->is_fixed(), stays = i < source.size() && dims[i] && source[i] == dims[i];
+    if (fixed && dims[i]->is(0)) return nullptr;
+    target.push_back(fixed ? dims[i]->value() : stays ? 0 : -1);
+    open += !fixed && !stays;
+    kept += !fixed && stays;
   }
-  if (open > 1) return nullptr;
+  if (open + (kept > 0) > 1) return nullptr;
   return build.one(op_reshape, Reshape{}, {x, build.ints(target)});
 }
 
-std::vector<Dim> dims_of(const Operand& x, const Labels& labels) {
-  std::vector<Dim> dims;
+Dims dims_of(const Operand& x, const Labels& labels) {
+  Dims dims;
   for (int label : labels) dims.push_back(x.dim(label));
   return dims;
+}
+
+void append(Dims& to, const Dims& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+// Their product; none when a dimension is open. False when it overflows.
+bool multiplied(const Dims& dims, std::optional<Dim>& all) {
+  int64_t count = 1;
+  bool fixed = true;
+  for (const auto& d : dims) {
+    fixed = fixed && d->is_fixed();
+    if (fixed && __builtin_mul_overflow(count, d->value(), &count)) return false;
+  }
+  all = dims.size() == 1 ? dims[0] : fixed ? std::optional(Dim(count)) : std::nullopt;
+  return true;
 }
 
 Labels joined(const Labels& a, const Labels& b, const Labels& c) {
@@ -88,26 +108,29 @@ Labels joined(const Labels& a, const Labels& b, const Labels& c) {
   return all;
 }
 
-// An operand as [batch..., first group, second group]; null when its dimensions do not say enough.
-Value* as_matrices(Builder& build, const Operand& x, const Labels& batch, const Labels& first, const Labels& second) {
-  Value* y = transposed(build, x.value, x.labels, joined(batch, first, second));
-  if (first.size() == 1 && second.size() == 1) return y;
-  std::vector<Dim> dims = dims_of(x, batch);
-  for (const Labels* group : {&first, &second}) {
-    int64_t count = 1;
-    bool fixed = true;
-    for (Dim d : dims_of(x, *group)) {
-      fixed = fixed && d.is_fixed();
-      if (fixed && __builtin_mul_overflow(count, d.value(), &count)) return nullptr;
-    }
-    if (group->size() == 1)
-      dims.push_back(x.dim(group->front()));
-    else if (fixed)
-      dims.push_back(Dim(count));
-    else
-      return nullptr;
+// An operand as [kept..., first group, second group]; null when its dimensions do not say enough. `dims`: those that it
+// has then.
+Value* as_matrices(Builder& build, const Operand& x, const Labels& kept, const std::vector<Labels>& groups,
+                   Dims& dims) {
+  Labels order = kept;
+  dims = dims_of(x, kept);
+  bool single = true;
+  for (const Labels& group : groups) {
+    order.insert(order.end(), group.begin(), group.end());
+    if (!multiplied(dims_of(x, group), dims.emplace_back())) return nullptr;
+    single = single && group.size() == 1;
   }
-  return reshaped(build, y, dims);
+  Value* y = transposed(build, x.value, x.labels, order);
+  return single ? y : reshaped(build, y, dims_of(x, order), dims);
+}
+
+// The first row axes, in front of the batch, for which the right matrices repeat: all but one where there is no batch,
+// as the product takes rows of several axes, or where their product is not known.
+Labels stacked_rows(const Product& p) {
+  const Dims dims = dims_of(p.left, p.rows);
+  const bool open = std::ranges::any_of(dims, [](const auto& d) { return !d->is_fixed(); });
+  if (p.rows.size() < 2 || (!p.batch.empty() && !open)) return {};
+  return {p.rows.begin(), p.rows.end() - 1};
 }
 
 Value* product(const Match& m, Builder& build) {
@@ -123,18 +146,21 @@ Value* product(const Match& m, Builder& build) {
   const auto own = std::ranges::find_if(p.out, [&](int l) { return p.left.has(l) != p.right.has(l); });
   if (own != p.out.end() && p.right.has(*own)) std::swap(p.left, p.right);
   if (!sort_axes(p)) return nullptr;
-  Value* left = as_matrices(build, p.left, p.batch, p.rows, p.summed);
-  Value* right = left ? as_matrices(build, p.right, p.batch, p.summed, p.columns) : nullptr;
+  const Labels stacks = stacked_rows(p), kept = joined(stacks, p.batch, {});
+  const Labels rows(p.rows.begin() + static_cast<int64_t>(stacks.size()), p.rows.end());
+  Dims dims, right_dims, whole;
+  Value* left = as_matrices(build, p.left, kept, {rows, p.summed}, dims);
+  Value* right = left ? as_matrices(build, p.right, p.batch, {p.summed, p.columns}, right_dims) : nullptr;
   if (!right) return nullptr;
   Value* y = build.one(op_matmul, {left, right});
-  if (p.rows.size() != 1 || p.columns.size() != 1) {
-    std::vector<Dim> dims = dims_of(p.left, p.batch);
-    for (Dim d : dims_of(p.left, p.rows)) dims.push_back(d);
-    for (Dim d : dims_of(p.right, p.columns)) dims.push_back(d);
-    y = reshaped(build, y, dims);
+  dims.back() = right_dims.back();
+  append(whole, dims_of(p.left, joined(kept, rows, {})));
+  append(whole, dims_of(p.right, p.columns));
+  if (whole.size() != dims.size()) {
+    y = reshaped(build, y, dims, whole);
     if (!y) return nullptr;
   }
-  return transposed(build, y, joined(p.batch, p.rows, p.columns), p.out);
+  return transposed(build, y, joined(kept, rows, p.columns), p.out);
 }
 
 // A sum of nothing: the axes in another order.
