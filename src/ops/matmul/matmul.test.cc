@@ -101,6 +101,44 @@ TEST(Einsum, Equations) {
   check_error(sum("i!->i", {uniform({3})}), Code::kBadAttribute);
 }
 
+// As the runtime sees them when no rule has spelled them: axes in any order, repeated, along a diagonal, of one
+// element.
+TEST(Einsum, OnTheKernels) {
+  const struct {
+    const char* equation;
+    std::vector<int64_t> a, b;
+  } kCases[] = {{"ij,jk->ik", {3, 4}, {4, 2}},
+                {"bind,bjnd->bnij", {2, 3, 4, 5}, {2, 7, 4, 5}},
+                {"bnij,bjnd->bind", {2, 4, 3, 7}, {2, 7, 4, 5}},
+                {"binh,tnh->bnit", {2, 3, 4, 5}, {6, 4, 5}},
+                {"ibh,hnd->ibnd", {3, 2, 17}, {17, 4, 5}},
+                {"td,dnh->hnt", {19, 3}, {3, 2, 33}},
+                {"...ij,...jk", {5, 1, 3, 4}, {6, 4, 2}},
+                {"ij,ij->ij", {5, 3}, {5, 3}},
+                {"ij,ij->", {5, 3}, {5, 3}},
+                {"i,j->ji", {5}, {3}},
+                {"iij,kj->ik", {4, 4, 3}, {2, 3}},
+                {"ij,kk->kij", {2, 3}, {5, 5}},
+                {"ab,bc->ac", {3, 1}, {5, 2}},
+                {"ab,bc->cab", {3, 5}, {1, 2}},
+                {"ijk,lj->kl", {1, 6, 4}, {1, 6}}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.equation);
+    check({.op = "einsum",
+           .attributes = {{"equation", c.equation}},
+           .inputs = {uniform(c.a), uniform(c.b, -1, 1, 2)},
+           .terms = 20,
+           .scale = 20,
+           .expect_kernel = "gem"});
+  }
+  for (const char* equation : {"iij->ji", "iji->ij"}) {
+    const std::vector<int64_t> shape =
+        equation[1] == 'i' ? std::vector<int64_t>{4, 4, 3} : std::vector<int64_t>{4, 3, 4};
+    check(
+        {.op = "einsum", .attributes = {{"equation", equation}}, .inputs = {uniform(shape)}, .expect_kernel = "copy_"});
+  }
+}
+
 TEST(MatmulInteger, ZeroPoints) {
   check({.op = "matmul_integer",
          .inputs = {list({1, 2}, {3, 255}, DType::kU8), list({2, 1}, {-128, 1}, DType::kI8), list({}, {1}, DType::kU8)},
