@@ -162,7 +162,7 @@ template <int kBytes>
 void transpose_block(const char* from, int64_t from_pitch, char* to, int64_t to_pitch, int64_t rows, int64_t columns) {
   using Square = Tile<kBytes, in_vectors<kBytes>()>;
   constexpr int64_t kSide = Square::kSide, kFew = 2 * kSide;
-  constexpr bool kParts = kBytes == 4 && in_vectors<kBytes>();
+  constexpr bool kParts = kBytes == 4 && in_vectors<kBytes>() && has_part("operator", "transpose");
   const bool whole = rows >= kSide && columns >= kSide;
   if (whole || (kParts && rows * columns >= kFew)) {
     for (int64_t r = 0; r < rows; r += kSide)
