@@ -15,7 +15,7 @@ namespace mica {
 
 inline constexpr int kMaxChainSteps = 16;
 inline constexpr int kMaxChainLoops = 10;
-inline constexpr int kMaxChainPeriods = 2;   // operands with a period
+inline constexpr int kMaxChainPeriods = 8;   // operands with a period
 inline constexpr int64_t kChainTile = 1024;  // floats: with an operand beside it a quarter of a first-level cache
 
 inline constexpr bool kWithByteChains = has_part("bytes", "1"), kWithHalfChains = has_part("bytes", "2");

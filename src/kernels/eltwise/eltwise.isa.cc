@@ -219,27 +219,64 @@ void apply_step(const ChainStep& step, const Cursor& operand, const Block& block
     forms[0](value, other, to, n);
 }
 
+// What normalisation leaves of itself, x · y + z, and a ReLU behind it: one pass of the chain instead of three.
+constexpr bool kWithAffine = has_function(Pointwise::kMul) && has_function(Pointwise::kAdd);
+
+template <bool kRelu>
+void affine(const float* x, const float* y, const float* z, float* out, int64_t n) {
+  const auto of = [](F32 u, F32 v, F32 w) {
+    const F32 sum = function_of_two<Pointwise::kAdd>(function_of_two<Pointwise::kMul>(u, v), w);
+    if constexpr (kRelu) return function_of<Pointwise::kRelu>(sum, zero(), zero());
+    return sum;
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(out + i, of(load(x + i), load(y + i), load(z + i)));
+  const int rest = static_cast<int>(n - i);
+  if (rest == 0) return;
+  store_partial(out + i, of(load_partial(x + i, rest), load_partial(y + i, rest), load_partial(z + i, rest)), rest);
+}
+
+// An operand's elements where they lie side by side; else null.
+const float* adjacent(const Cursor& c, const Block& block) {
+  if (c.repeated) return c.repeated;
+  const bool lies = is_f32(c.type) && c.stride == 1 && (block.rows == 1 || c.step == block.columns);
+  return lies ? static_cast<const float*>(offset_of(c.data, c.type, block.begin)) : nullptr;
+}
+
 struct Rows {
   Cursor in, operands[kMaxChainSteps] = {}, out;
 };
 
-// A tile of whole periods, from the cursor's first element on; returns its length.
+// How many steps from the first on are one pass: 2 or 3 of `affine`, or 1.
+int steps_together(const ChainArgs& args, const Rows& rows, int first, const Block& block) {
+  if (!kWithAffine || first + 1 >= args.count) return 1;
+  const ChainStep* step = args.steps + first;
+  if (step[0].function != Pointwise::kMul || step[1].function != Pointwise::kAdd) return 1;
+  if (!adjacent(rows.operands[first], block) || !adjacent(rows.operands[first + 1], block)) return 1;
+  return first + 2 < args.count && step[2].function == Pointwise::kRelu ? 3 : 2;
+}
+
+// A tile of whole periods, at least one, from the cursor's first element on; returns its length.
 int64_t repeat(const Cursor& c, int64_t most, float* tile) {
   const float* from = gathered(c, {1, 0, c.period}, tile);
   int64_t n = 0;
-  for (; n + c.period <= least(kChainTile, most); n += c.period)
+  for (; n + c.period <= most; n += c.period)
     if (from != tile || n > 0) copy_row(from, nullptr, c.period, tile + n);
   return n;
 }
 
 // Elements `begin` to `end` of adjacent rows; `begin` is at the start of a period.
 void run_rows(const ChainArgs& args, Rows& rows, int64_t count, int64_t begin, int64_t end) {
-  alignas(64) float tile[kChainTile], periods[kMaxChainPeriods][kChainTile];
-  int64_t length = args.columns;
+  // All periods together fill half of a first-level cache at most.
+  alignas(64) float tile[kChainTile], periods[2 * kChainTile];
+  int64_t length = args.columns, repeated = 0;
+  for (int s = 0; s < args.count; ++s) repeated += args.steps[s].operand.period > 0;
+  const int64_t room = repeated > 2 ? 2 * kChainTile / repeated / 16 * 16 : kChainTile;
   for (int s = 0, p = 0; s < args.count; ++s) {
     if (args.steps[s].operand.period == 0) continue;
-    length = repeat(rows.operands[s], end - begin, periods[p]);
-    rows.operands[s].repeated = periods[p++];
+    float* to = periods + room * p++;
+    length = repeat(rows.operands[s], least(room, end - begin), to);
+    rows.operands[s].repeated = to;
   }
   const Cursor& to = rows.out;
   for (int64_t i = begin; i < end; i += length) {
@@ -247,9 +284,15 @@ void run_rows(const ChainArgs& args, Rows& rows, int64_t count, int64_t begin, i
     auto* out = const_cast<void*>(offset_of(to.data, to.type, i * to.stride));
     const bool direct = is_f32(to.type) && to.stride == 1 && (count == 1 || to.step == block.columns);
     const float* value = gathered(rows.in, block, tile);
-    for (int s = 0; s < args.count; ++s) {
-      float* result = direct && s + 1 == args.count ? static_cast<float*>(out) : tile;
-      apply_step(args.steps[s], rows.operands[s], block, value, result);
+    for (int s = 0, steps; s < args.count; s += steps) {
+      steps = steps_together(args, rows, s, block);
+      float* result = direct && s + steps == args.count ? static_cast<float*>(out) : tile;
+      if (!kWithAffine || steps == 1)
+        apply_step(args.steps[s], rows.operands[s], block, value, result);
+      else
+        (steps == 3 ? affine<true> : affine<false>)(value, adjacent(rows.operands[s], block),
+                                                    adjacent(rows.operands[s + 1], block), result,
+                                                    count * block.columns);
       value = result;
     }
     if (args.count > 0 && direct) continue;

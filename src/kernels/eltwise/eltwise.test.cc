@@ -125,6 +125,47 @@ TEST_P(EltwiseRows, OfEveryLieGiveTheSame) {
   check({1, 300, 130}, Lie::kTurned, Lie::kDense, Lie::kPadded, Lie::kDense);
   check({1, 2, 40000}, Lie::kPadded, Lie::kOfRow, Lie::kTurned, Lie::kPadded);
 }
+// Normalisations one behind the other: a product and a sum with numbers of each column, some with a ReLU.
+TEST_P(EltwiseRows, AffineStepsInOnePass) {
+  for (const int64_t columns : {1, 5, 16, 24, 130, 256, 300})
+    for (const Lie in : {Lie::kDense, Lie::kPadded})
+      for (const Lie out : {Lie::kDense, Lie::kPadded, Lie::kTurned})
+        for (int pairs = 1; pairs <= 5; ++pairs) {
+          const RowsCase c{2, 23, columns};
+          std::vector<float> data[3], got(c.room(), -7), wanted(c.room(), -7);
+          for (size_t k = 0; k < 3; ++k)
+            for (size_t i = 0; i < c.room(); ++i)
+              data[k].push_back((static_cast<float>((i * 37 + k * 11) % 101) - 50) * 0.03f);
+          ChainArgs args{
+              .loops = 3, .dims = {c.images, c.rows, c.columns}, .in = c.operand(in, 0), .out = c.operand(out, 3)};
+          for (int p = 0; p < pairs; ++p) {
+            args.steps[args.count++] = {.function = Pointwise::kMul, .operand = c.operand(Lie::kOfColumn, 1)};
+            args.steps[args.count++] = {.function = Pointwise::kAdd,
+                                        .operand = c.operand(p == 3 ? Lie::kDense : Lie::kOfColumn, 2)};
+            if (p % 2 == 0) args.steps[args.count++] = {.function = Pointwise::kRelu};
+          }
+          for (int64_t i = 0; i < c.images; ++i)
+            for (int64_t r = 0; r < c.rows; ++r)
+              for (int64_t k = 0; k < c.columns; ++k) {
+                const auto at = [&](const ChainOperand& o) {
+                  return static_cast<size_t>(i * o.strides[0] + r * o.strides[1] + k * o.strides[2]);
+                };
+                float value = data[0][at(args.in)];
+                for (int s = 0; s < args.count; ++s) {
+                  const ChainStep& step = args.steps[s];
+                  if (step.function == Pointwise::kMul) value *= data[1][at(step.operand)];
+                  if (step.function == Pointwise::kAdd) value += data[2][at(step.operand)];
+                  if (step.function == Pointwise::kRelu) value = value > 0 ? value : 0;
+                }
+                wanted[at(args.out)] = value;
+              }
+          prepare_chain(args);
+          void* operands[] = {data[0].data(), data[1].data(), data[2].data(), got.data()};
+          eltwise_kernels(GetParam()).run(args, operands, 0, args.tasks);
+          EXPECT_EQ(got, wanted) << columns << ' ' << static_cast<int>(in) << static_cast<int>(out) << ' ' << pairs;
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, EltwiseRows, testing::ValuesIn(every_isa()), IsaName());
 
 }  // namespace
