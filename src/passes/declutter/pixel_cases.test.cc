@@ -22,6 +22,13 @@ std::vector<RuleCase> pixel_cases() {
   };
   const std::string turned = "%t = transpose(%x) perm=[0,3,1,2]\n";
   return {
+      {"order-shuffled-channels",
+       "input %x: f32[1,1,2,3] \"x\"\nconstant %w: f32[8,1,1,1] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
+       "constant %b: f32[8] = {8, 7, 6, 5, 4, 3, 2, 1}\n",
+       "%a = conv(%x, %w, %b)\n%d = depth_to_space(%a) block=2, order=crd\n%y = relu(%d)\n",
+       "%a = conv(%x, %v, %c)\n%d = depth_to_space(%a) block=2\n%y = relu(%d)\n"
+       "# with constant %v: f32[8,1,1,1] = {1, 5, 2, 6, 3, 7, 4, 8}\n"
+       "# with constant %c: f32[8] = {8, 4, 7, 3, 6, 2, 5, 1}\n"},
       {"pixels-into-conv", planes, "%f = cast(%x) to=f32\n" + conv, pixels("%x, %w", "scale=[1,1,1], shift=[0,0,0]\n")},
       {"pixels-into-conv", image + mean + scale,
        "%a = cast(%x) to=f32\n%b = sub(%a, %m)\n%c = mul(%s, %b)\n%f = transpose(%c) perm=[0,3,1,2]\n" + conv,
