@@ -35,7 +35,8 @@ Value* order_channels(const Match& m, Builder& build) {
   const Value* bias = conv.inputs.size() > 2 ? conv.inputs[2] : nullptr;
   BlockMove move = m.root->attributes<BlockMove>();
   const int64_t made = m["w"]->type.shape[0].value(), area = move.block * move.block;
-  if (conv.attributes<Conv>().groups != 1 || !contents::is_float(m["w"]) || (bias && !bias->is_constant())) return nullptr;
+  if (conv.attributes<Conv>().groups != 1 || !contents::is_float(m["w"]) || (bias && !bias->is_constant()))
+    return nullptr;
   if (made == 0 || made % area != 0 || made == area) return nullptr;
   // Outputs of the graph have planes, where neighbours come from places.
   if (std::ranges::count(build.graph().outputs, m.root->outputs[0]) > 0) return nullptr;
