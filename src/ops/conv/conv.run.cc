@@ -28,11 +28,13 @@ ConvView input_as_it_lies(const ConvProblem& problem, const TensorView& x) {
   return reads_planes(p) ? p.in_view : dense_view(p.in, p.in_channels);
 }
 
-// The problem from planes to planes as they lie, where that is the cheapest; nothing needs to be turned then.
+// The problem from planes to planes as they lie, where that is the cheapest; nothing needs to be turned then. Filters
+// do not tell means of rows.
 bool filters_planes(const BindScope& scope, ConvProblem& p) {
   const TensorView &x = scope.input(0).view, &y = scope.output(0).view;
   ImageView in, out;
-  if (!kWithFilter || scope.band || x.rank < 3 || !image_view(x, in) || !image_view(y, out)) return false;
+  if (!kWithFilter || scope.band || scope.row_means >= 0 || x.rank < 3 || !image_view(x, in) || !image_view(y, out))
+    return false;
   const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, scope.input(1).view);
   if (!sizes.ok() || !conv::kernel_problem(*sizes, p) || x.empty() || y.empty()) return false;
   p.in_view = conv::view_of(in);
