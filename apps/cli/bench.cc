@@ -192,8 +192,8 @@ std::function<int()> add_bench(CLI::App& app) {
   app.add_flag("--start", flags->start,
                "load, first run and peak memory, in a process of its own for each way of using memory, instead");
   app.add_option("--force", flags->force, "take this algorithm wherever it fits")
-      ->check(CLI::IsMember({"implicit", "pointwise", "depthwise", "grouped", "spread", "winograd", "winograd4",
-                             "winograd6", "winograd8", "strassen"}));
+      ->check(CLI::IsMember({"implicit", "pointwise", "depthwise", "grouped", "spread", "filter", "winograd",
+                             "winograd4", "winograd6", "winograd8", "strassen"}));
   app.add_option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");
   add_format(app, flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
