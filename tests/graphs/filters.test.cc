@@ -1,8 +1,6 @@
 // Convolutions of few planes behind each other: values stay planes, and numbers what they were.
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "support/run_graph.h"
 
 namespace mica {
