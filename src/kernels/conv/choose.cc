@@ -246,8 +246,8 @@ ConvProblem problem_of_group(const ConvProblem& problem) {
 }
 
 bool reads_planes(const ConvProblem& p) {
-  return (p.in_view.channel != 1 || p.in_channels == 1) && p.in_view.pixel == 1 && p.groups == 1 &&
-         plane_steps_fit(p) && !p.residual_in_place && !has_pixels(p) && with_planes(p.stride[2]);
+  return are_planes(p.in_view, p.in_channels) && p.groups == 1 && plane_steps_fit(p) && !p.residual_in_place &&
+         !has_pixels(p) && with_planes(p.stride[2]);
 }
 
 bool reads_pixels(const ConvProblem& p) {

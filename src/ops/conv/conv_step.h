@@ -81,7 +81,7 @@ inline std::string_view step_name(ConvAlgorithm algorithm, bool row_means = fals
     case ConvAlgorithm::kDepthwise: return row_means ? "conv_f32_depthwise_means" : "conv_f32_depthwise";
     case ConvAlgorithm::kGrouped: return row_means ? "conv_f32_grouped_means" : "conv_f32_grouped";
     case ConvAlgorithm::kSpread: return "conv_f32_spread";
-    case ConvAlgorithm::kFilter: return kWithFilter ? "conv_f32_filter" : "";
+    case ConvAlgorithm::kFilter: return "conv_f32_filter";
     case ConvAlgorithm::kStrassen: return "conv_f32_strassen";
     case ConvAlgorithm::kWinograd4: return "conv_f32_winograd4";
     case ConvAlgorithm::kWinograd6: return "conv_f32_winograd6";

@@ -74,13 +74,7 @@ template <class T>
 Status run(RunScope& scope, const Gemm& g, const matmul::Product& p, T* sums) {
   MICA_TRY(const T* a, matrix<T>(scope, 0, g.transpose_a));
   MICA_TRY(const T* b, matrix<T>(scope, 1, g.transpose_b));
-  if constexpr (std::is_same_v<T, double>) {
-    MICA_TRY_STATUS(matmul::multiply(scope, p, a, b, sums));
-  } else {
-    // Unsigned arithmetic wraps where signed would be undefined.
-    MICA_TRY_STATUS(matmul::multiply(scope, p, reinterpret_cast<const uint64_t*>(a),
-                                     reinterpret_cast<const uint64_t*>(b), reinterpret_cast<uint64_t*>(sums)));
-  }
+  MICA_TRY_STATUS(matmul::multiply(scope, p, a, b, sums));
   const int64_t count = p.m * p.n;
   if (g.alpha != 1)
     for (int64_t i = 0; i < count; ++i) {

@@ -28,9 +28,7 @@ Status reference(RunScope& scope) {
   MICA_TRY(const int64_t* a, dense_integers(scope, scope.in(0)));
   MICA_TRY(const int64_t* b, dense_integers(scope, scope.in(1)));
   MICA_TRY(int64_t * c, zero_integers(scope, count));
-  // Unsigned arithmetic wraps where signed would be undefined; the low bits are the same.
-  MICA_TRY_STATUS(matmul::multiply(scope, p, reinterpret_cast<const uint64_t*>(a), reinterpret_cast<const uint64_t*>(b),
-                                   reinterpret_cast<uint64_t*>(c)));
+  MICA_TRY_STATUS(matmul::multiply(scope, p, a, b, c));
   store_dense(c, scope.out(0));
   return {};
 }

@@ -41,8 +41,7 @@ Status reference(RunScope& scope) {
   MICA_TRY_STATUS(subtract_zeros(scope, 0, p.m, p.k, a));
   MICA_TRY_STATUS(subtract_zeros(scope, 1, p.k, p.n, b));
   MICA_TRY(int64_t * c, zero_integers(scope, scope.out(0).count()));
-  MICA_TRY_STATUS(matmul::multiply(scope, p, reinterpret_cast<const uint64_t*>(a), reinterpret_cast<const uint64_t*>(b),
-                                   reinterpret_cast<uint64_t*>(c)));
+  MICA_TRY_STATUS(matmul::multiply(scope, p, a, b, c));
   store_dense(c, scope.out(0));
   return {};
 }

@@ -34,6 +34,11 @@ Result<Product> product_of(std::span<const int64_t> a, std::span<const int64_t> 
 // run is to.
 template <class T>
 Status multiply(RunScope& scope, const Product& p, const T* a, const T* b, T* c);
+// Unsigned arithmetic wraps where signed would be undefined; the low bits are the same.
+inline Status multiply(RunScope& scope, const Product& p, const int64_t* a, const int64_t* b, int64_t* c) {
+  return multiply(scope, p, reinterpret_cast<const uint64_t*>(a), reinterpret_cast<const uint64_t*>(b),
+                  reinterpret_cast<uint64_t*>(c));
+}
 
 // Two operations for each element of the result and of the inner axis.
 int64_t product_flops(const CostScope& scope, int a_input);
