@@ -1,12 +1,15 @@
 """Each peer's own file of a network, made once from the ONNX file and kept beside it; what fails keeps its reason in
 NET.PEER.error."""
 import json
+import os
 import subprocess
 from pathlib import Path
 
 from peer_table.adapters import FILES
 
 LIMIT = 900   # seconds for one conversion
+# A converter that installs packages while it runs would change what the other peers run on.
+WITHOUT_PIP = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
 
 
 def shape_text(shapes):
@@ -57,7 +60,7 @@ def run(command, folder):
     """None, or why it failed."""
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, errors="replace", cwd=folder,
-                              timeout=LIMIT)
+                              timeout=LIMIT, env=os.environ | WITHOUT_PIP)
     except (OSError, subprocess.TimeoutExpired) as failure:
         return f"{type(failure).__name__}: {failure}"
     lines = (done.stdout + done.stderr).strip().splitlines() or [""]

@@ -21,8 +21,6 @@ def enter(venv, program):
     python, folder = environment(venv, PEERS, PEERS_ALONE), Path(venv).resolve()
     if Path(sys.prefix).resolve() != folder:
         os.execv(python, [str(python), str(program), *sys.argv[1:]])
-    # A converter of the peers calls whatever pip it finds: the caller's environment must not be that one.
-    os.environ["PATH"] = os.pathsep.join([str(folder / "bin"), os.environ.get("PATH", "")])
     return python
 
 
