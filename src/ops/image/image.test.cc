@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "problem.h"
 
@@ -11,6 +12,7 @@ Spec floats(std::vector<double> values) { return constant(list({static_cast<int6
 
 // Two taps an axis, each product rounded.
 constexpr double kTerms = 8;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Resize, ModesAndCoordinates) {
   for (const char* mode : {"nearest", "linear", "cubic"})
@@ -168,14 +170,23 @@ TEST(AffineGrid, OnKernels) {
 }
 TEST(Regions, AlignedOnKernels) {
   const Spec regions = list({4, 4}, {0.5, 1, 9, 7.25, -3, -2, 4, 12, 6, 5, 2, 3, 20, 20, 30, 30});
+  const Spec pictures = list({4}, {0, 1, 1, 0}, DType::kI64);
   for (int sampling : {0, 1, 2, 3})
     for (bool max : {false, true})
       for (bool half : {false, true})
-        check({.op = "roi_align",
+        for (int64_t channels : {1, 5, 70})  // 70: two groups that stay in registers, and six more
+          check(
+              {.op = "roi_align",
                .attributes = {{"height", 3}, {"width", 2}, {"sampling", sampling}, {"max", max}, {"half_pixel", half}},
-               .inputs = {uniform({2, 5, 8, 11}), regions, list({4}, {0, 1, 1, 0}, DType::kI64)},
+               .inputs = {uniform({2, channels, 8, 11}), regions, pictures},
                .terms = kTerms,
                .expect_kernel = "roi_align_f32"});
+  check({.op = "roi_align",
+         .attributes = {{"height", 3}, {"width", 2}, {"sampling", 2}},
+         .inputs = {list({1, 2, 3, 3}, {1, kNan, 2, 3, kInfinity, 4, 5, 6, 0, -0.0, 7, -kInfinity, 8, 9, 1, 2, 3, 4}),
+                    list({2, 4}, {0, 0, 2, 2, 1, -5, 3, 2}), list({2}, {0, 0}, DType::kI64)},
+         .terms = kTerms,
+         .expect_kernel = "roi_align_f32"});
   // More samples in a bin than the kernel's table holds.
   for (bool max : {false, true})
     check({.op = "roi_align",

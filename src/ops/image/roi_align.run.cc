@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <span>
 
 #include "ops/image/roi_bins.h"
+#include "step/copy_step.h"
 #include "step/run.h"
 #include "types/operand.h"
 
@@ -21,23 +23,26 @@ struct RoiStep {
   int64_t regions, channels, pictures;
   int64_t size[2];
   int64_t picture, channel, row, column;  // strides of the input, in elements
-  int out;
+  int64_t region, corner, index;          // those of the regions and of their pictures
+  int x, out;
 };
 
-roi::Region region_at(const RoiStep& step, const float* regions, int64_t r) {
-  const double corners[] = {regions[4 * r], regions[4 * r + 1], regions[4 * r + 2], regions[4 * r + 3]};
-  return roi::region_of(step.attributes, corners, r).take();  // `check` has let it pass
+Result<roi::Region> region_at(const RoiStep& step, void* const* operands, int64_t r) {
+  const auto* at = static_cast<const float*>(operands[1]) + r * step.region;
+  const double corners[] = {at[0], at[step.corner], at[2 * step.corner], at[3 * step.corner]};
+  return roi::region_of(step.attributes, corners, r);
+}
+
+int64_t picture_at(const RoiStep& step, void* const* operands, int64_t r) {
+  return static_cast<const int64_t*>(operands[2])[r * step.index];
 }
 
 Status check_regions(const void* arguments, void* const* operands) {
   const auto& step = *static_cast<const RoiStep*>(arguments);
-  const auto* regions = static_cast<const float*>(operands[1]);
-  const auto* pictures = static_cast<const int64_t*>(operands[2]);
   for (int64_t r = 0; r < step.regions; ++r) {
-    const double corners[] = {regions[4 * r], regions[4 * r + 1], regions[4 * r + 2], regions[4 * r + 3]};
-    auto region = roi::region_of(step.attributes, corners, r);
+    auto region = region_at(step, operands, r);
     if (!region.ok()) return region.take_error();
-    MICA_TRY_STATUS(checked_index(pictures[r], step.pictures, "batch index"));
+    MICA_TRY_STATUS(checked_index(picture_at(step, operands, r), step.pictures, "batch index"));
   }
   return {};
 }
@@ -91,6 +96,36 @@ struct Work {
   }
 };
 
+// One bin's weighted sums of neighbouring channels; a fixed number of them stays in registers.
+template <int kCount>
+void sum_pixels(std::span<const Tap> taps, const float* x, float* sums) {
+  float local[kCount] = {};
+  for (const Tap& tap : taps) {
+    if (tap.offset < 0) continue;
+    for (int c = 0; c < kCount; ++c) local[c] += tap.weight * x[tap.offset + c];
+  }
+  std::copy_n(local, kCount, sums);
+}
+
+// Bins [begin, end), whose taps are in the table, of channels that are neighbours.
+void run_bins_of_pixels(const Work& work, int64_t begin, int64_t end) {
+  constexpr int kTogether = 32;
+  const int64_t bins = work.bins(), taps = work.region.samples() * 4;
+  const float share = work.share();
+  float sums[kTogether];
+  for (int64_t first = 0; first < work.step.channels; first += kTogether) {
+    const int64_t count = std::min<int64_t>(kTogether, work.step.channels - first);
+    for (int64_t b = begin; b < end; ++b) {
+      const std::span list(work.taps + (b - begin) * taps, static_cast<size_t>(taps));
+      if (count == kTogether)
+        sum_pixels<kTogether>(list, work.x + first, sums);
+      else
+        for (int64_t c = 0; c < count; ++c) sum_pixels<1>(list, work.x + first + c, sums + c);
+      for (int64_t c = 0; c < count; ++c) work.out[(first + c) * bins + b] = sums[c] * share;
+    }
+  }
+}
+
 // Bins [begin, end), whose taps all fit the table.
 void run_bins(const Work& work, int64_t begin, int64_t end) {
   const int64_t bins = work.bins(), samples = work.region.samples();
@@ -98,6 +133,7 @@ void run_bins(const Work& work, int64_t begin, int64_t end) {
   Tap* next = work.taps;
   for (int64_t b = begin; b < end; ++b)
     for (int64_t i = 0; i < samples; ++i) next = work.put(b, i, next);
+  if (work.step.channel == 1 && !max) return run_bins_of_pixels(work, begin, end);
   const float share = work.share();
   for (int64_t c = 0; c < work.step.channels; ++c)
     for (int64_t b = begin; b < end; ++b) {
@@ -128,12 +164,12 @@ void run_large_bin(const Work& work, int64_t bin) {
 // A task is a region.
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& step = *static_cast<const RoiStep*>(arguments);
-  const auto* pictures = static_cast<const int64_t*>(operands[2]);
   const int64_t bins = step.attributes.height * step.attributes.width;
   for (int64_t r = range.begin; r < range.end; ++r) {
-    const int64_t picture = pictures[r] < 0 ? pictures[r] + step.pictures : pictures[r];
-    const Work work{step, region_at(step, static_cast<const float*>(operands[1]), r),
-                    static_cast<const float*>(operands[0]) + picture * step.picture, static_cast<Tap*>(range.scratch),
+    const int64_t index = picture_at(step, operands, r), picture = index < 0 ? index + step.pictures : index;
+    const Work work{step, region_at(step, operands, r).take(),  // `check_regions` has let it pass
+                    static_cast<const float*>(operands[step.x]) + picture * step.picture,
+                    static_cast<Tap*>(range.scratch),
                     static_cast<float*>(operands[step.out]) + r * step.channels * bins};
     const int64_t taps_a_bin = work.region.samples() * 4;
     const int64_t block = taps_a_bin ? kMostTaps / taps_a_bin : bins;
@@ -145,39 +181,59 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-bool floats_fit(const TensorView& view) {
+bool strides_fit(const TensorView& view, DType dtype) {
   for (int i = 0; i < view.rank; ++i)
-    if (view.stride(i) % static_cast<int64_t>(sizeof(float))) return false;
-  return view.dtype == DType::kF32;
+    if (view.stride(i) % element_bytes(dtype)) return false;
+  return view.dtype == dtype;
+}
+
+// Where the channels of a picture's pixels are neighbours: in a copy, where they are not and bins read more than that.
+Result<move::Side> pixels_of(BindScope& scope, double taps) {
+  const move::Side x = move::input_side(scope, 0);
+  constexpr int64_t kFloat = sizeof(float);
+  if (x.view.stride(1) == kFloat || taps < 2 * static_cast<double>(x.view.count())) return x;
+  move::Side pixels = x;
+  const int64_t column = x.view.dim(1) * kFloat, row = x.view.dim(3) * column;
+  pixels.view.strides = {x.view.dim(2) * row, kFloat, row, column};
+  MICA_TRY(pixels.operand, scope.temporary(static_cast<size_t>(x.view.count() * kFloat)));
+  MICA_TRY_STATUS(move::add_copy_step(scope, x, pixels));
+  return pixels;
 }
 
 Result<bool> bind(BindScope& scope) {
   const TensorView &x = scope.input(0).view, &regions = scope.input(1).view, &pictures = scope.input(2).view,
                    &out = scope.output(0).view;
-  if (!floats_fit(x) || regions.dtype != DType::kF32 || pictures.dtype != DType::kI64 || x.rank != 4) return false;
-  if (x.empty() || regions.rank != 2 || regions.dim(1) != 4 || pictures.rank != 1) return false;
-  if (pictures.dim(0) != regions.dim(0) || !regions.contiguous() || !pictures.contiguous() || !out.contiguous())
+  if (!strides_fit(x, DType::kF32) || !strides_fit(regions, DType::kF32) || !strides_fit(pictures, DType::kI64))
     return false;
+  if (x.rank != 4 || x.empty() || regions.rank != 2 || regions.dim(1) != 4 || pictures.rank != 1) return false;
+  if (pictures.dim(0) != regions.dim(0) || !out.contiguous()) return false;
   constexpr int64_t kFloat = sizeof(float);
+  const int64_t sampling = std::max<int64_t>(scope.attributes<RoiAlign>().sampling, 1);
+  if (sampling >= roi::kMostSamples) return false;
+  const double taps = 4 * static_cast<double>(out.count()) * static_cast<double>(sampling * sampling);
+  MICA_TRY(const move::Side pixels, pixels_of(scope, scope.attributes<RoiAlign>().max ? 0 : taps));
+  const TensorView& seen = pixels.view;
   MICA_TRY(RoiStep * step, scope.arguments<RoiStep>());
   *step = {.attributes = scope.attributes<RoiAlign>(),
            .regions = regions.dim(0),
            .channels = x.dim(1),
            .pictures = x.dim(0),
            .size = {x.dim(2), x.dim(3)},
-           .picture = x.stride(0) / kFloat,
-           .channel = x.stride(1) / kFloat,
-           .row = x.stride(2) / kFloat,
-           .column = x.stride(3) / kFloat,
+           .picture = seen.stride(0) / kFloat,
+           .channel = seen.stride(1) / kFloat,
+           .row = seen.stride(2) / kFloat,
+           .column = seen.stride(3) / kFloat,
+           .region = regions.stride(0) / kFloat,
+           .corner = regions.stride(1) / kFloat,
+           .index = pictures.stride(0) / element_bytes(DType::kI64),
+           .x = pixels.operand,
            .out = static_cast<int>(scope.inputs.size())};
   if (step->row < 0 || step->column < 0 || (x.dim(2) - 1) * step->row + (x.dim(3) - 1) * step->column > INT32_MAX)
     return false;
-  const int64_t sampling = std::max<int64_t>(step->attributes.sampling, 1);
-  if (sampling >= roi::kMostSamples) return false;
   MICA_TRY_STATUS(scope.add({.kernel = run,
                              .arguments = step,
                              .tasks = step->regions,
-                             .work = 4 * static_cast<double>(out.count()) * static_cast<double>(sampling * sampling),
+                             .work = taps,
                              .scratch_bytes = kMostTaps * sizeof(Tap),
                              .check = check_regions,
                              .name = "roi_align_f32"}));

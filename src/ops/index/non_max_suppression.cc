@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/boxes/chosen.h"
 #include "types/dense.h"
 #include "types/operand.h"
 #include "types/stop.h"
@@ -18,10 +19,7 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-struct Box {
-  float y0, x0, y1, x1;
-  float area = (y1 - y0) * (x1 - x0);
-};
+using boxes::Box;
 
 Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
   float v[4];
@@ -29,26 +27,8 @@ Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
     const int64_t at[] = {batch, i, k};
     v[k] = static_cast<float>(load_number(boxes.dtype, element_at(boxes, at)));
   }
-  if (center) return {v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
-  return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
-}
-
-// Whether some boxes' intersection over union with one is above the limit. In f32, as the models that were trained with
-// it saw it. Without branches, which nothing foresees, for some boxes at a time.
-bool overlaps_any(const Box& a, std::span<const Box> boxes, float limit) {
-  constexpr size_t kTogether = 8;
-  for (size_t first = 0; first < boxes.size(); first += kTogether) {
-    unsigned any = 0;
-    for (const Box& b : boxes.subspan(first, std::min(kTogether, boxes.size() - first))) {
-      const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
-      const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
-      const float inner = height * width, outer = a.area + b.area - inner;
-      any |= unsigned{height > 0} & unsigned{width > 0} & unsigned{a.area > 0} & unsigned{b.area > 0} &
-             unsigned{outer > 0} & unsigned{inner / outer > limit};
-    }
-    if (any) return true;
-  }
-  return false;
+  if (center) return {{v[1] - v[3] / 2, v[0] - v[2] / 2}, {v[1] + v[3] / 2, v[0] + v[2] / 2}};
+  return {{std::min(v[0], v[2]), std::min(v[1], v[3])}, {std::max(v[0], v[2]), std::max(v[1], v[3])}};
 }
 
 struct Limits {
@@ -89,8 +69,8 @@ struct Candidate {
 // What a class is chosen with and into: each has room for all boxes.
 struct Choice {
   Candidate* list;
-  int64_t* chosen;
-  Box* boxes;  // the chosen ones
+  int64_t* order;  // of the chosen ones
+  boxes::Chosen& chosen;
 };
 
 // Greedy choice for one class; returns how many. The best candidates are sorted some at a time: most choices end long
@@ -99,6 +79,7 @@ Result<int64_t> choose(const Limits& limits, const Scored& all, const Choice& ch
   Candidate* list = choice.list;
   constexpr int64_t kFewest = 64;
   int64_t candidates = 0, count = 0, sorted = 0;
+  choice.chosen.clear();
   for (int64_t i = 0; i < all.count; ++i)
     if (all.scores[i] == all.scores[i] && (!limits.has_score || all.scores[i] > limits.score))
       list[candidates++] = {all.scores[i], i};
@@ -110,9 +91,9 @@ Result<int64_t> choose(const Limits& limits, const Scored& all, const Choice& ch
     }
     MICA_TRY_STATUS(stop.before(count));
     const Box& box = all.boxes[list[c].box];
-    if (overlaps_any(box, {choice.boxes, static_cast<size_t>(count)}, limits.overlap)) continue;
-    choice.boxes[count] = box;
-    choice.chosen[count++] = list[c].box;
+    if (choice.chosen.overlap(box, limits.overlap)) continue;
+    choice.chosen.add(box);
+    choice.order[count++] = list[c].box;
   }
   return count;
 }
@@ -128,15 +109,18 @@ Status reference(RunScope& scope) {
   const int64_t batches = boxes.dim(0), classes = scores.dim(1), count = boxes.dim(1);
   MICA_TRY(const double* all, dense_numbers(scope, scores));
   const auto size = static_cast<size_t>(count);
-  MICA_TRY(void* memory, scope.allocate(size * (sizeof(Candidate) + sizeof(int64_t) + 2 * sizeof(Box))));
+  MICA_TRY(void* memory, scope.allocate(size * (sizeof(Candidate) + sizeof(int64_t) + sizeof(Box))));
+  MICA_TRY(void* groups, scope.allocate(boxes::Chosen::bytes(count)));
   auto* candidates = static_cast<Candidate*>(memory);
   auto* order = reinterpret_cast<int64_t*>(candidates + count);
   auto* list = reinterpret_cast<Box*>(order + count);
-  const Choice choice{candidates, order, list + count};
+  boxes::Chosen chosen_boxes(groups);
+  const Choice choice{candidates, order, chosen_boxes};
   Vector<int64_t> selected;
   StopCheck stop(scope);
   for (int64_t b = 0; b < batches; ++b) {
     for (int64_t i = 0; i < count; ++i) list[i] = load_box(boxes, b, i, scope.attributes<NonMaxSuppression>().center);
+    chosen_boxes.spread({list, size});
     for (int64_t c = 0; c < classes; ++c) {
       MICA_TRY_STATUS(stop.before(count));
       const Scored scored{list, all + (b * classes + c) * count, count};
