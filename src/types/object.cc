@@ -30,6 +30,7 @@ Result<OwnedTensor> OwnedTensor::make(DType dtype, std::span<const int64_t> dims
   OwnedTensor made;
   made.buffer_ = allocate(bytes, kCacheLine);
   if (!made.buffer_) return out_of_memory();
+  made.capacity_ = bytes;
   if (dtype == DType::kString) std::memset(made.buffer_, 0, bytes);
   made.view_ = dense_view(made.buffer_, dtype, dims);
   return made;
@@ -44,6 +45,7 @@ Result<OwnedTensor> OwnedTensor::copy_of(const TensorView& view) {
   OwnedTensor made;
   made.buffer_ = allocate(bytes, kCacheLine);
   if (!made.buffer_) return out_of_memory();
+  made.capacity_ = bytes;
   made.view_ = dense_view(made.buffer_, view.dtype, view.shape());
   copy_elements(view, made.view_);
   char* place = static_cast<char*>(made.buffer_) + (bytes - chars);
@@ -57,13 +59,23 @@ Result<OwnedTensor> OwnedTensor::copy_of(const TensorView& view) {
 }
 
 Status OwnedTensor::assign(const TensorView& view) {
-  const bool fits = buffer_ && view.dtype == view_.dtype && view.dtype != DType::kString &&
-                    std::ranges::equal(view.shape(), view_.shape());
-  if (!fits) {
+  if (view.dtype == DType::kString || view_.dtype == DType::kString) {
     MICA_TRY(*this, copy_of(view));
-  } else if (!view.empty()) {
-    copy_elements(view, view_);
+    return {};
   }
+  MICA_TRY(const size_t bytes, checked_bytes(view.dtype, view.shape(), 0));
+  if (!buffer_ || bytes > capacity_) {
+    OwnedTensor made;
+    made.capacity_ = buffer_ ? bytes + bytes / 2 : bytes;
+    made.buffer_ = allocate(made.capacity_, kCacheLine);
+    if (!made.buffer_) return out_of_memory();
+    made.view_ = dense_view(made.buffer_, view.dtype, view.shape());
+    if (!view.empty()) copy_elements(view, made.view_);
+    *this = std::move(made);
+    return {};
+  }
+  view_ = dense_view(buffer_, view.dtype, view.shape());
+  if (!view.empty()) copy_elements(view, view_);
   return {};
 }
 

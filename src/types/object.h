@@ -11,10 +11,13 @@ class OwnedTensor {
  public:
   OwnedTensor() = default;
   OwnedTensor(OwnedTensor&& other) noexcept
-      : view_(std::exchange(other.view_, {})), buffer_(std::exchange(other.buffer_, nullptr)) {}
+      : view_(std::exchange(other.view_, {})),
+        buffer_(std::exchange(other.buffer_, nullptr)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
   OwnedTensor& operator=(OwnedTensor&& other) noexcept {
     std::swap(view_, other.view_);
     std::swap(buffer_, other.buffer_);
+    std::swap(capacity_, other.capacity_);
     return *this;
   }
   ~OwnedTensor() { deallocate(buffer_); }
@@ -22,7 +25,8 @@ class OwnedTensor {
   // Memory for `dims` elements, not initialised (strings: empty). Errors: kOutOfMemory, kBadShape on overflow.
   static Result<OwnedTensor> make(DType dtype, std::span<const int64_t> dims);
   static Result<OwnedTensor> copy_of(const TensorView& view);  // deep, dense
-  // The same in the memory that it has, when `view` has the type and shape of what it holds.
+  // The same in the memory that it has, where that is enough; else with room for half as much again when it held
+  // something: a loop's state may grow turn by turn.
   Status assign(const TensorView& view);
   const TensorView& view() const { return view_; }
   bool empty() const { return buffer_ == nullptr; }
@@ -30,6 +34,7 @@ class OwnedTensor {
  private:
   TensorView view_;
   void* buffer_ = nullptr;
+  size_t capacity_ = 0;  // bytes of the buffer
 };
 
 // A sequence holds `tensors` (or `objects`, when its elements are maps); an optional holds none or one item; a map

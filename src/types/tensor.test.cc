@@ -219,5 +219,35 @@ TEST(OwnedTensor, RefusesBadSizes) {
   EXPECT_EQ(Elements(text->view()).text(0).view(), "");
 }
 
+TEST(OwnedTensor, AssignKeepsMemoryThatIsEnough) {
+  float numbers[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  const int64_t two[] = {2}, twelve[] = {3, 4}, eight[] = {8};
+  OwnedTensor held;
+  ASSERT_TRUE(held.assign(dense_view(numbers, DType::kF32, two)).ok());
+  ASSERT_TRUE(held.assign(dense_view(numbers, DType::kF32, eight)).ok());
+  const void* memory = held.view().data;
+  ASSERT_TRUE(held.assign(dense_view(numbers, DType::kF32, twelve)).ok());  // half as much again was left
+  EXPECT_EQ(held.view().data, memory);
+  EXPECT_EQ(held.view().rank, 2);
+  EXPECT_EQ(held.view().as<float>()[11], 11);
+  const TensorView turned = [&] {
+    TensorView view = dense_view(numbers, DType::kF32, twelve);
+    std::swap(view.dims[0], view.dims[1]);
+    std::swap(view.strides[0], view.strides[1]);
+    return view;
+  }();
+  ASSERT_TRUE(held.assign(turned).ok());
+  EXPECT_EQ(held.view().data, memory);
+  EXPECT_EQ(held.view().as<float>()[1], 4);
+  OwnedTensor moved = std::move(held);
+  int64_t words[2] = {7, 8};
+  ASSERT_TRUE(moved.assign(dense_view(words, DType::kI64, two)).ok());
+  EXPECT_EQ(moved.view().data, memory);
+  EXPECT_EQ(moved.view().as<int64_t>()[1], 8);
+  StringRef texts[2] = {{"a", 1}, {"bc", 2}};
+  ASSERT_TRUE(moved.assign(dense_view(texts, DType::kString, two)).ok());
+  EXPECT_EQ(Elements(moved.view()).text(1).size, 2);
+}
+
 }  // namespace
 }  // namespace mica

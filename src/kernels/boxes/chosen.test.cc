@@ -65,8 +65,8 @@ std::vector<Box> boxes_in(const Field& field, unsigned seed) {
 }
 
 TEST(Chosen, AreThoseOfTheDefinition) {
-  const Field fields[] = {{{100, 100}, 20, 700}, {{0, 1000}, 9, 700}, {{5000, 3}, 4, 900}, {{0, 0}, 3, 50},
-                          {{1e-3F, 1e-3F}, 1e-3F, 300}, {{1, 1}, 1, 1}};
+  const Field fields[] = {{{100, 100}, 20, 700}, {{0, 1000}, 9, 700},          {{5000, 3}, 4, 900},
+                          {{0, 0}, 3, 50},       {{1e-3F, 1e-3F}, 1e-3F, 300}, {{1, 1}, 1, 1}};
   unsigned seed = 0;
   for (const Field& field : fields)
     for (const float limit : {0.F, 0.3F, 0.5F, 1.F}) {
@@ -94,9 +94,7 @@ TEST(Chosen, StrangeCoordinates) {
   }
 }
 
-TEST(Chosen, NoneAtFirst) {
-  EXPECT_EQ(chosen_both_ways({}, 0.5F), 0);
-}
+TEST(Chosen, NoneAtFirst) { EXPECT_EQ(chosen_both_ways({}, 0.5F), 0); }
 
 }  // namespace
 }  // namespace mica::boxes
