@@ -6,6 +6,10 @@
 
 namespace mica::MICA_ISA {
 
+// a * 2^n by a sum of exponents, which leaves the multiply-adds' units alone, for a whole number n that is still added
+// to kRounder. NaN gives any number, and where the result is no normal number it is any below the smallest one.
+MICA_INLINE F32 with_exponent(F32 a, F32 rounded) { return as_f32(add(as_i32(a), shift_left<23>(as_i32(rounded)))); }
+
 template <int kCount>
 struct Several {
   F32 v[kCount];
@@ -58,6 +62,9 @@ MICA_SEVERAL(fnma)
 MICA_SEVERAL(min_fast)
 MICA_SEVERAL(max_fast)
 MICA_SEVERAL(scale_by_rounded)
+MICA_SEVERAL(with_exponent)
+MICA_SEVERAL(bit_and)
+MICA_SEVERAL(bit_or)
 #undef MICA_SEVERAL
 
 template <int kCount>

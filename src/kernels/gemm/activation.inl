@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/gemm/epilogue.h"
 #include "kernels/math/gelu.inl"
+#include "kernels/math/math.inl"
 #include "simd/several.h"
 #include "types/pointwise_parts.h"
 
@@ -25,17 +26,10 @@ MICA_INLINE V power_of_two(const Begun<V>& f) {
   return scale_by_rounded(power_of_fraction(f.s), f.rounded);
 }
 
-// The same by a sum of exponents, which leaves the multiply-adds' units alone. NaN gives any number, and where the
-// result is no normal number it is any below the smallest one.
-MICA_INLINE F32 with_exponent(F32 p, F32 rounded) { return as_f32(add(as_i32(p), shift_left<23>(as_i32(rounded)))); }
+// The same beside the multiply-adds' units (with_exponent).
 template <class V>
 MICA_INLINE V power_of_two_beside(const Begun<V>& f) {
-  const V p = power_of_fraction(f.s);
-  if constexpr (kSeveral<V> == 0)
-    return with_exponent(p, f.rounded);
-  else
-    return each<kSeveral<V>>([&](int i)
-                                 __attribute__((always_inline)) { return with_exponent(p.v[i], f.rounded.v[i]); });
+  return with_exponent(power_of_fraction(f.s), f.rounded);
 }
 
 // exp(z), or exp(-z), for exponents in [-87, 87], as far as power_of_two; NaN passes. The relative error is at most
@@ -76,23 +70,6 @@ MICA_INLINE V end_silu(const Begun<V>& f, float a) {
   return div(f.x, add(set1(1.0f), e));
 }
 
-// Below 0.55 the quotient of exponentials would cancel; the odd Taylor series to x^13 leaves 0.55^15 · 0.0015 < 2e-7
-// relative.
-MICA_INLINE F32 tanh_vector(F32 x) {
-  const F32 s = mul(x, x);
-  F32 p = set1(21844.0f / 6081075);
-  p = fma(p, s, set1(-1382.0f / 155925));
-  p = fma(p, s, set1(62.0f / 2835));
-  p = fma(p, s, set1(-17.0f / 315));
-  p = fma(p, s, set1(2.0f / 15));
-  p = fma(p, s, set1(-1.0f / 3));
-  const F32 small = fma(mul(p, s), x, x);
-  const F32 e = power_of_two(begin_exp(x, within_exponents(mul(set1(-2.0f), abs(x)))));
-  const F32 magnitude = div(sub(set1(1.0f), e), add(set1(1.0f), e));
-  const F32 large = bit_or(magnitude, bit_and(x, set1(-0.0f)));
-  return select(lt(abs(x), set1(0.55f)), small, large);
-}
-
 // The constant operand comes first in min and max: where the second is NaN, the result is.
 template <Activation kKind>
 MICA_INLINE F32 activate(F32 x, float a, float b) {
@@ -104,7 +81,7 @@ MICA_INLINE F32 activate(F32 x, float a, float b) {
     return mul(x, min_fast(set1(1.0f), max_fast(zero(), fma(set1(1.0f / 6), x, set1(0.5f)))));
   if constexpr (kKind == Activation::kSigmoid) return sigmoid_vector(x);
   if constexpr (kKind == Activation::kSilu) return end_silu(begin_silu(x, a), a);
-  if constexpr (kKind == Activation::kTanh) return tanh_vector(x);
+  if constexpr (kKind == Activation::kTanh) return tanh_of(x);
   if constexpr (kKind == Activation::kGelu) return gelu_vector(x);
   return x;
 }
@@ -114,6 +91,7 @@ template <Activation kKind, class V>
 MICA_INLINE Begun<V> begin_activation(V x, float a) {
   if constexpr (kKind == Activation::kSigmoid) return begin_sigmoid(x);
   if constexpr (kKind == Activation::kSilu) return begin_silu(x, a);
+  if constexpr (kKind == Activation::kTanh) return begin_tanh(x);
   if constexpr (kKind == Activation::kGelu) return begin_gelu(x);
   return {x, x, x};
 }
@@ -121,6 +99,7 @@ template <Activation kKind, class V>
 MICA_INLINE V end_activation(const Begun<V>& f, float a, float b) {
   if constexpr (kKind == Activation::kSigmoid) return end_sigmoid(f);
   if constexpr (kKind == Activation::kSilu) return end_silu(f, a);
+  if constexpr (kKind == Activation::kTanh) return end_tanh(f);
   if constexpr (kKind == Activation::kGelu) return end_gelu(f);
   if constexpr (kSeveral<V> == 0)
     return activate<kKind>(f.x, a, b);

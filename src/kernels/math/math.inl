@@ -128,15 +128,24 @@ MICA_INLINE F32 acos_of(F32 x) {
   return select(arc.far, far, sub(set1(1.57079637f), signed_part));
 }
 
-// 2 ulp. Below 0.625: x + x^3 P(x^2), fit 1e-09; beyond: 1 - 2 / (e^2x + 1).
-MICA_INLINE F32 tanh_of(F32 x) {
-  constexpr float kFit[] = {-0.333333343f, 0.133333057f,    -0.0539595485f,
-                            0.0217709951f, -0.00835000724f, 0.00229894021f};
-  const F32 square = mul(x, x), magnitude = abs(x);
-  const F32 near = fma(mul(square, x), polynomial(square, kFit), x);
-  const F32 far = sub(set1(1.0f), div(set1(2.0f), add(exp_of(add(magnitude, magnitude)), set1(1.0f))));
-  return select(lt(magnitude, set1(0.625f)), near, with_sign_of(far, x));
+// tanh x = t / (t + 2) with t = e^2|x| - 1, and the sign of x, 3 ulp, of one vector or Several, in two parts: the same
+// bits in element-wise chains, tiles of products and recurrent cells. t = 2^n (e^r - 1) + (2^n - 1) is rounded once
+// behind e^r - 1, which is as exact near 0 as r is. From 19 on the quotient is 1. NaN passes.
+template <class V>
+MICA_INLINE Begun<V> begin_tanh(V x) {
+  const F32 rounder = set1(kRounder);
+  const V twice = min_fast(set1(19.0f), abs(add(x, x)));
+  const V rounded = fma(twice, set1(1.44269504f), rounder), n = sub(rounded, rounder);
+  return {x, fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), twice)), rounded};
 }
+template <class V>
+MICA_INLINE V end_tanh(const Begun<V>& f) {
+  constexpr float kFit[] = {kExpFit[2], kExpFit[3], kExpFit[4], kExpFit[5], kExpFit[6]};
+  const V near = fma(mul(f.s, f.s), polynomial(f.s, kFit), f.s), power = with_exponent(set1(1.0f), f.rounded);
+  const V t = fma(power, near, sub(power, set1(1.0f)));
+  return bit_or(div(t, add(t, set1(2.0f))), bit_and(f.x, set1(-0.0f)));
+}
+MICA_INLINE F32 tanh_of(F32 x) { return end_tanh(begin_tanh(x)); }
 
 // 2 ulp. Below 0.95: x P(x^2), fit 6e-10; beyond: 1 - e^-Q(x) where Q fits -ln erfc to 1e-7 of erf, up to 4, where erf
 // is 1.
