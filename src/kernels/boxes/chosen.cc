@@ -12,8 +12,22 @@ float area_of(const Box& box) { return (box.high[0] - box.low[0]) * (box.high[1]
 
 }  // namespace
 
+template <class T>
+void load_boxes(const T* numbers, int64_t count, bool center, Box* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    float v[4];
+    for (int k = 0; k < 4; ++k) v[k] = static_cast<float>(numbers[4 * i + k]);
+    if (center)
+      to[i] = {{v[1] - v[3] / 2, v[0] - v[2] / 2}, {v[1] + v[3] / 2, v[0] + v[2] / 2}};
+    else
+      to[i] = {{std::min(v[0], v[2]), std::min(v[1], v[3])}, {std::max(v[0], v[2]), std::max(v[1], v[3])}};
+  }
+}
+template void load_boxes(const float*, int64_t, bool, Box*);
+template void load_boxes(const double*, int64_t, bool, Box*);
+
 size_t Chosen::bytes(int64_t most) {
-  return sizeof(Group) * (static_cast<size_t>(most) / kTogether + kStrips);  // each strip has one that is not full
+  return sizeof(Group) * most_groups(most) + sizeof(Box) * static_cast<size_t>(most);
 }
 
 void Chosen::spread(std::span<const Box> candidates) {
@@ -29,10 +43,11 @@ void Chosen::spread(std::span<const Box> candidates) {
   scale_ = extent > 0 && extent < kInfinity ? kStrips / extent : 0;
   std::fill_n(reach_, kStrips, -kInfinity);
   std::fill_n(head_, kStrips, -1);
-  filled_ = used_ = 0;
+  filled_ = 0;
+  clear();
 }
 
-void Chosen::clear() {
+void Chosen::forget_strips() {
   for (int i = 0; i < filled_; ++i) {
     reach_[strips_[i]] = -kInfinity;
     head_[strips_[i]] = -1;
@@ -40,15 +55,32 @@ void Chosen::clear() {
   filled_ = used_ = 0;
 }
 
+void Chosen::clear() {
+  forget_strips();
+  count_ = 0;
+  wide_ = kWide;
+  few_ = kFew;
+}
+
 // Never falls where places rise; what is no number is in the first one.
 int Chosen::strip_of(float place) const {
   const float at = (place - first_) * scale_;
-  return at >= 1 ? static_cast<int>(std::min<float>(at, kStrips - 1)) : 0;
+  return at >= 1 ? static_cast<int>(std::min<float>(at, kStrips - 1)) >> wide_ : 0;
 }
 
 void Chosen::add(const Box& box) {
   const float area = area_of(box);
   if (!(area > 0)) return;
+  boxes_[count_++] = box;
+  insert(box, area);
+  if (count_ < few_ || wide_ == 0) return;
+  forget_strips();
+  wide_ = std::max(wide_ - kNarrower, 0);
+  few_ <<= kNarrower;
+  for (int32_t i = 0; i < count_; ++i) insert(boxes_[i], area_of(boxes_[i]));
+}
+
+void Chosen::insert(const Box& box, float area) {
   const int strip = strip_of(box.low[axis_]);
   reach_[strip] = std::max(reach_[strip], box.high[axis_]);
   if (head_[strip] < 0) strips_[filled_++] = strip;

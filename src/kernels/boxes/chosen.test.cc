@@ -27,7 +27,7 @@ int chosen_both_ways(const std::vector<Box>& boxes, float limit) {
   std::vector<char> memory(Chosen::bytes(static_cast<int64_t>(boxes.size())) + Chosen::kAlign);
   void* begin = memory.data();
   size_t left = memory.size();
-  Chosen chosen(std::align(Chosen::kAlign, left - Chosen::kAlign, begin, left));
+  Chosen chosen(std::align(Chosen::kAlign, left - Chosen::kAlign, begin, left), static_cast<int64_t>(boxes.size()));
   chosen.spread(boxes);
   int count = 0;
   for (int turn = 0; turn < 2; ++turn) {  // the second one behind `clear`
@@ -65,8 +65,9 @@ std::vector<Box> boxes_in(const Field& field, unsigned seed) {
 }
 
 TEST(Chosen, AreThoseOfTheDefinition) {
-  const Field fields[] = {{{100, 100}, 20, 700}, {{0, 1000}, 9, 700},          {{5000, 3}, 4, 900},
-                          {{0, 0}, 3, 50},       {{1e-3F, 1e-3F}, 1e-3F, 300}, {{1, 1}, 1, 1}};
+  const Field fields[] = {
+      {{100, 100}, 20, 700}, {{0, 1000}, 9, 700},          {{5000, 3}, 4, 900}, {{90000, 90000}, 9, 5000},
+      {{0, 0}, 3, 50},       {{1e-3F, 1e-3F}, 1e-3F, 300}, {{1, 1}, 1, 1}};
   unsigned seed = 0;
   for (const Field& field : fields)
     for (const float limit : {0.F, 0.3F, 0.5F, 1.F}) {

@@ -1,8 +1,11 @@
 #include "ops/index/non_max_suppression.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kernels/boxes/chosen.h"
+#include "kernels/boxes/ranked.h"
 #include "types/dense.h"
 #include "types/operand.h"
 #include "types/stop.h"
@@ -17,18 +20,6 @@ Status infer(InferScope& scope) {
   MICA_TRY_STATUS(require_rank(scope, 1, 3, 3));
   scope.out(0, DType::kI64, Shape{scope.dims().fresh("selected"), 3});
   return {};
-}
-
-using boxes::Box;
-
-Box load_box(const TensorView& boxes, int64_t batch, int64_t i, bool center) {
-  float v[4];
-  for (int64_t k = 0; k < 4; ++k) {
-    const int64_t at[] = {batch, i, k};
-    v[k] = static_cast<float>(load_number(boxes.dtype, element_at(boxes, at)));
-  }
-  if (center) return {{v[1] - v[3] / 2, v[0] - v[2] / 2}, {v[1] + v[3] / 2, v[0] + v[2] / 2}};
-  return {{std::min(v[0], v[2]), std::min(v[1], v[3])}, {std::max(v[0], v[2]), std::max(v[1], v[3])}};
 }
 
 struct Limits {
@@ -55,85 +46,90 @@ Result<Limits> read_limits(const RunScope& scope) {
   return limits;
 }
 
-struct Scored {
-  const Box* boxes;
-  const double* scores;
-  int64_t count;
-};
-struct Candidate {
-  double score;
-  int64_t box;
-  bool operator<(const Candidate& other) const { return score != other.score ? score > other.score : box < other.box; }
+// The numbers of an operand as they lie in `floats`, or else in `doubles`.
+struct Numbers {
+  const float* floats = nullptr;
+  const double* doubles = nullptr;
 };
 
-// What a class is chosen with and into: each has room for all boxes.
-struct Choice {
-  Candidate* list;
-  int64_t* order;  // of the chosen ones
-  boxes::Chosen& chosen;
-};
-
-// Greedy choice for one class; returns how many. The best candidates are sorted some at a time: most choices end long
-// before the last.
-Result<int64_t> choose(const Limits& limits, const Scored& all, const Choice& choice, StopCheck& stop) {
-  Candidate* list = choice.list;
-  constexpr int64_t kFewest = 64;
-  int64_t candidates = 0, count = 0, sorted = 0;
-  choice.chosen.clear();
-  for (int64_t i = 0; i < all.count; ++i)
-    if (all.scores[i] == all.scores[i] && (!limits.has_score || all.scores[i] > limits.score))
-      list[candidates++] = {all.scores[i], i};
-  for (int64_t c = 0; c < candidates && count < limits.most; ++c) {
-    if (c == sorted) {
-      sorted = std::min(candidates, std::max(kFewest, 2 * sorted));
-      if (sorted < candidates) std::nth_element(list + c, list + sorted, list + candidates);
-      std::sort(list + c, list + sorted);
-    }
-    MICA_TRY_STATUS(stop.before(count));
-    const Box& box = all.boxes[list[c].box];
-    if (choice.chosen.overlap(box, limits.overlap)) continue;
-    choice.chosen.add(box);
-    choice.order[count++] = list[c].box;
+Result<Numbers> numbers_of(RunScope& scope, const TensorView& view) {
+  Numbers numbers;
+  if (view.dtype == DType::kF32 && view.contiguous()) {
+    numbers.floats = view.as<float>();
+  } else {
+    MICA_TRY(numbers.doubles, dense_numbers(scope, view));
   }
-  return count;
+  return numbers;
+}
+
+// The limit of scores as they are stored: a score is above it where it is above the given one.
+template <class T>
+T stored_limit(double limit) {
+  const T stored = static_cast<T>(limit);
+  return static_cast<double>(stored) > limit ? std::nextafter(stored, -std::numeric_limits<T>::infinity()) : stored;
+}
+
+struct Sizes {
+  int64_t batches, classes, boxes;
+};
+
+// Greedy choice for one class after the other.
+template <class T>
+Status select(RunScope& scope, const Sizes& sizes, const Numbers& corners, const T* scores, Vector<int64_t>& selected) {
+  MICA_TRY(const Limits limits, read_limits(scope));
+  const bool center = scope.attributes<NonMaxSuppression>().center;
+  const auto size = static_cast<size_t>(sizes.boxes);
+  MICA_TRY(void* ranks, scope.allocate(boxes::Ranked<T>::bytes(sizes.boxes)));
+  MICA_TRY(void* groups, scope.allocate(boxes::Chosen::bytes(sizes.boxes)));
+  MICA_TRY(void* list, scope.allocate(size * sizeof(boxes::Box)));
+  boxes::Ranked<T> ranked(ranks);
+  boxes::Chosen chosen(groups, sizes.boxes);
+  auto* box = static_cast<boxes::Box*>(list);
+  const T limit = stored_limit<T>(limits.score);
+  StopCheck stop(scope);
+  for (int64_t b = 0; b < sizes.batches; ++b) {
+    const int64_t first = b * sizes.boxes * 4;
+    if (corners.floats)
+      boxes::load_boxes(corners.floats + first, sizes.boxes, center, box);
+    else
+      boxes::load_boxes(corners.doubles + first, sizes.boxes, center, box);
+    chosen.spread({box, size});
+    for (int64_t c = 0; c < sizes.classes; ++c, scores += sizes.boxes) {
+      MICA_TRY_STATUS(stop.before(sizes.boxes));
+      ranked.collect({scores, size}, limits.has_score ? &limit : nullptr);
+      chosen.clear();
+      for (int64_t k = 0, count = 0; k < ranked.size() && count < limits.most; ++k) {
+        MICA_TRY_STATUS(stop.before(count));
+        const int32_t i = ranked.at(k);
+        if (chosen.overlap(box[i], limits.overlap)) continue;
+        chosen.add(box[i]);
+        ++count;
+        const int64_t row[] = {b, c, i};
+        MICA_TRY_STATUS(selected.append(row));
+      }
+    }
+  }
+  return {};
 }
 
 Status reference(RunScope& scope) {
   const TensorView &boxes = scope.in(0), &scores = scope.in(1);
   MICA_CHECK(boxes.rank == 3 && boxes.dim(2) == 4 && scores.rank == 3, kBadShape,
              "non_max_suppression needs boxes [batch, boxes, 4] and scores [batch, classes, boxes]");
-  MICA_CHECK(scores.dim(0) == boxes.dim(0) && scores.dim(2) == boxes.dim(1), kBadShape,
+  const Sizes sizes{boxes.dim(0), scores.dim(1), boxes.dim(1)};
+  MICA_CHECK(scores.dim(0) == sizes.batches && scores.dim(2) == sizes.boxes, kBadShape,
              "boxes of [{}, {}] with scores of [{}, {}, {}]", boxes.dim(0), boxes.dim(1), scores.dim(0), scores.dim(1),
              scores.dim(2));
-  MICA_TRY(const Limits limits, read_limits(scope));
-  const int64_t batches = boxes.dim(0), classes = scores.dim(1), count = boxes.dim(1);
-  MICA_TRY(const double* all, dense_numbers(scope, scores));
-  const auto size = static_cast<size_t>(count);
-  MICA_TRY(void* memory, scope.allocate(size * (sizeof(Candidate) + sizeof(int64_t) + sizeof(Box))));
-  MICA_TRY(void* groups, scope.allocate(boxes::Chosen::bytes(count)));
-  auto* candidates = static_cast<Candidate*>(memory);
-  auto* order = reinterpret_cast<int64_t*>(candidates + count);
-  auto* list = reinterpret_cast<Box*>(order + count);
-  boxes::Chosen chosen_boxes(groups);
-  const Choice choice{candidates, order, chosen_boxes};
+  MICA_CHECK(sizes.boxes <= std::numeric_limits<int32_t>::max(), kLimit, "{} boxes are more than 2^31 - 1",
+             sizes.boxes);
+  MICA_TRY(const Numbers corners, numbers_of(scope, boxes));
+  MICA_TRY(const Numbers ranks, numbers_of(scope, scores));
   Vector<int64_t> selected;
-  StopCheck stop(scope);
-  for (int64_t b = 0; b < batches; ++b) {
-    for (int64_t i = 0; i < count; ++i) list[i] = load_box(boxes, b, i, scope.attributes<NonMaxSuppression>().center);
-    chosen_boxes.spread({list, size});
-    for (int64_t c = 0; c < classes; ++c) {
-      MICA_TRY_STATUS(stop.before(count));
-      const Scored scored{list, all + (b * classes + c) * count, count};
-      MICA_TRY(const int64_t chosen, choose(limits, scored, choice, stop));
-      for (int64_t k = 0; k < chosen; ++k) {
-        const int64_t row[] = {b, c, order[k]};
-        MICA_TRY_STATUS(selected.append(row));
-      }
-    }
-  }
+  MICA_TRY_STATUS(ranks.floats ? select(scope, sizes, corners, ranks.floats, selected)
+                               : select(scope, sizes, corners, ranks.doubles, selected));
   const int64_t dims[] = {static_cast<int64_t>(selected.size() / 3), 3};
   MICA_TRY_STATUS(scope.allocate_output(0, dims));
-  for (size_t i = 0; i < selected.size(); ++i) Elements(scope.out(0)).set_integer(static_cast<int64_t>(i), selected[i]);
+  std::copy(selected.begin(), selected.end(), scope.out(0).as<int64_t>());
   return {};
 }
 
