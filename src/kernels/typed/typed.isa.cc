@@ -148,20 +148,27 @@ void double_row(const TypedRow& row, int64_t n) {
   });
 }
 
-// Elements of one width, whatever their type.
+// Elements of one width, whatever their type. Blocks are loaded as a whole: a compiler would turn the choice into loads
+// under masks, each of which takes a trap while the page that it leaves out has never been read.
 template <class T>
 void where_row(const TypedRow& row, int64_t n) {
   constexpr int kBlock = kBlockOf<uint8_t, T>, kSize = sizeof(T);
-  const bool dense =
-      row.in_stride[0] == 1 && row.in_stride[1] == kSize && row.in_stride[2] == kSize && row.out_stride == kSize;
-  int64_t done = 0;
-  for (; dense && done + kBlock <= n; done += kBlock) {
-    const auto* condition = reinterpret_cast<const uint8_t*>(row.in[0]) + done;
-    const auto *x = reinterpret_cast<const T*>(row.in[1]) + done, *y = reinterpret_cast<const T*>(row.in[2]) + done;
-    T* out = reinterpret_cast<T*>(row.out) + done;
-    MICA_INDEPENDENT for (int i = 0; i < kBlock; ++i) out[i] = condition[i] ? x[i] : y[i];
+  const TypedRow choices{.in = {row.in[1], row.in[2]},
+                         .in_stride = {row.in_stride[1], row.in_stride[2]},
+                         .out = row.out,
+                         .out_stride = row.out_stride};
+  const int64_t whole = row.in_stride[0] == 1 ? in_blocks(choices, n, 2, kSize, kSize, kBlock) : 0;
+  T of_x[kBlock], of_y[kBlock];
+  BlockReader<T, kBlock> x(row.in[1], row.in_stride[1], of_x), y(row.in[2], row.in_stride[2], of_y);
+  for (int64_t b = 0; b < whole; b += kBlock, x.at += x.step, y.at += y.step) {
+    if (x.step) __builtin_memcpy(of_x, x.at, sizeof(of_x));
+    if (y.step) __builtin_memcpy(of_y, y.at, sizeof(of_y));
+    __asm__("" : "+m"(of_x), "+m"(of_y));
+    const auto* condition = reinterpret_cast<const uint8_t*>(row.in[0]) + b;
+    T* out = reinterpret_cast<T*>(row.out) + b;
+    MICA_INDEPENDENT for (int i = 0; i < kBlock; ++i) out[i] = condition[i] ? of_x[i] : of_y[i];
   }
-  for (int64_t i = done; i < n; ++i)
+  for (int64_t i = whole; i < n; ++i)
     *reinterpret_cast<T*>(row.out + i * row.out_stride) = *reinterpret_cast<const T*>(
         row.in[0][i * row.in_stride[0]] ? row.in[1] + i * row.in_stride[1] : row.in[2] + i * row.in_stride[2]);
 }

@@ -54,6 +54,8 @@ std::vector<RuleCase> primitive_cases() {
        "%a = abs(%x)\n%y = equal(%a, %c)\n# with constant %c: f32[] = {inf}\n"},
       {"infinity-is-equal", x, "%y = is_inf(%x) positive=false\n",
        "%y = equal(%x, %c)\n# with constant %c: f32[] = {-inf}\n"},
+      {"infinity-before-cast", x, "%w = cast(%x) to=f64\n%y = is_inf(%w) negative=false\n",
+       "%y = is_inf(%x) negative=false\n"},
       {"neg-is-sub", whole, "%y = neg(%x)\n", "%y = sub(%c, %x)\n" + zero},
       {"abs-is-max", whole, "%y = abs(%x)\n", "%n = sub(%c, %x)\n%y = max(%x, %n)\n" + zero},
       {"spell-out-lp-norm", x + axis, "%y = lp_norm(%x) axis=1\n",

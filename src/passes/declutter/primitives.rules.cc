@@ -18,6 +18,7 @@ MICA_DECLARE_OP(abs);
 MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(bit_not);
 MICA_DECLARE_OP(bit_xor);
+MICA_DECLARE_OP(cast);
 MICA_DECLARE_OP(clip);
 MICA_DECLARE_OP(div);
 MICA_DECLARE_OP(equal);
@@ -61,6 +62,13 @@ Value* infinity_as_equal(const Match& m, Builder& build) {
   const double infinity = std::numeric_limits<double>::infinity();
   Value* x = a.negative && a.positive ? build.one(op_abs, {m["x"]}) : m["x"];
   return build.one(op_equal, {x, build.scalar(DType::kF32, a.positive ? infinity : -infinity)});
+}
+
+// A wider type of floats has room for all numbers: what is infinite there was so before.
+Value* infinity_before_cast(const Match& m, Builder& build) {
+  const DType from = m["x"]->type.dtype, to = m["wide"]->type.dtype;
+  if (from != DType::kF32 || to != DType::kF64) return nullptr;
+  return build.again(*m.root, {m["x"]});
 }
 
 Value* neg_as_sub(const Match& m, Builder& build) {
@@ -185,6 +193,8 @@ std::vector<Rule> make() {
       {"not-is-xor", "not x → x xor all bits", is(op_bit_not, {any("x")}), not_as_xor},
       {"nan-is-unequal", "is_nan(x) → not x = x", is(op_is_nan, {any("x")}), nan_as_unequal},
       {"infinity-is-equal", "is_inf(x) → |x| = ∞", is(op_is_inf, {any("x")}), infinity_as_equal},
+      {"infinity-before-cast", "is_inf(cast(x) to a wider type) → is_inf(x)",
+       is(op_is_inf, {is(op_cast, {any("x")}).as("wide")}), infinity_before_cast},
       {"neg-is-sub", "-x → 0 - x of integers", is(op_neg, {any("x")}), neg_as_sub},
       {"abs-is-max", "|x| → max(x, 0 - x) of integers", is(op_abs, {any("x")}), abs_as_max},
       {"spell-out-lp-norm", "lp_norm(x) → u / length(u), u = x / max(|x|)", is(op_lp_norm, {any("x")}),

@@ -168,6 +168,17 @@ TEST(Rules, NearMisses) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NumbersThatAreNotAllOne) {
+  std::string other = "constant %c: f32[32,32] = {", same = other;
+  for (int i = 0; i < 1024; ++i) {
+    other += i == 1023 ? "-0}\n" : "0, ";
+    same += i == 1023 ? "0}\n" : "0, ";
+  }
+  const Miss misses[] = {{"uniform-is-number", "input %x: f32[32,32] \"x\"\n" + other, "%y = sub(%x, %c)\n"},
+                         {"uniform-is-number", "input %x: f32[32] \"x\"\n" + same, "%y = sub(%x, %c)\n"}};
+  expect_left_alone(misses);
+}
+
 TEST(Rules, NearMissesOfHeads) {
   const Miss misses[] = {
       {"attention-of-rows",
