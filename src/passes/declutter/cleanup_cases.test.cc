@@ -1,21 +1,9 @@
 #include "support/rule_cases.h"
 
 namespace mica::support {
-namespace {
-
-// 1024 times a number.
-std::string constant_of(const std::string& number) {
-  std::string line = "constant %c: f32[32,32] = {" + number;
-  for (int i = 1; i < 1024; ++i) line += ", " + number;
-  return line + "}\n";
-}
-
-}  // namespace
-
 std::vector<RuleCase> cleanup_cases() {
   const std::string x = "input %x: f32[2,3,4] \"x\"\n";
   const std::string n = "symbol N input\ninput %x: f32[N,3,1,4] \"x\"\n";
-  const std::string many = "input %x: f32[32,32] \"x\"\n";
   return {
       {"fold-constants", "constant %a: f32[3] = {1, 2, 3}\nconstant %b: f32[3] = {4, 5, 6}\ninput %x: f32[3] \"x\"\n",
        "%c = add(%a, %b)\n%y = div(%x, %c)\n", "%y = div(%x, %c)\n# with constant %c: f32[3] = {5, 7, 9}\n"},
@@ -67,11 +55,6 @@ std::vector<RuleCase> cleanup_cases() {
        "%y = reshape(%x, %s) allow_zero=true\n# with constant %s: i64[2] = {-1, 12}\n"},
       {"gather-is-reshape", x + "constant %i: i64[1,3] = {0, 1, 2}\n", "%y = gather(%x, %i) axis=-2\n",
        "%y = reshape(%x, %s) allow_zero=true\n# with constant %s: i64[4] = {2, 1, 3, 4}\n"},
-      {"uniform-is-number", many + constant_of("2"), "%y = sub(%c, %x)\n",
-       "%y = sub(%n, %x)\n# with constant %n: f32[] = {2}\n"},
-      {"uniform-is-number", many + constant_of("-0"), "%p = less(%x, %c)\n%y = where(%p, %x, %c)\n",
-       "%p = less(%x, %n)\n%y = where(%p, %x, %o)\n# with constant %n: f32[] = {-0}\n"
-       "# with constant %o: f32[] = {-0}\n"},
   };
 }
 

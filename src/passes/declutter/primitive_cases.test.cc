@@ -29,6 +29,24 @@ std::vector<RuleCase> summands() {
   };
 }
 
+// 1024 times a number.
+std::string constant_of(const std::string& number) {
+  std::string line = "constant %c: f32[32,32] = {" + number;
+  for (int i = 1; i < 1024; ++i) line += ", " + number;
+  return line + "}\n";
+}
+
+std::vector<RuleCase> uniform() {
+  const std::string many = "input %x: f32[32,32] \"x\"\n";
+  return {
+      {"uniform-is-number", many + constant_of("2"), "%y = sub(%c, %x)\n",
+       "%y = sub(%n, %x)\n# with constant %n: f32[] = {2}\n"},
+      {"uniform-is-number", many + constant_of("-0"), "%p = less(%x, %c)\n%y = where(%p, %x, %c)\n",
+       "%p = less(%x, %n)\n%y = where(%p, %x, %o)\n# with constant %n: f32[] = {-0}\n"
+       "# with constant %o: f32[] = {-0}\n"},
+  };
+}
+
 }  // namespace
 
 std::vector<RuleCase> primitive_cases() {
@@ -86,7 +104,7 @@ std::vector<RuleCase> primitive_cases() {
        "# with constant %l: i64[1] = {1}\n"},
       {"einsum-is-a-transpose", x, "%y = einsum(%x) equation=\"abc->cab\"\n", "%y = transpose(%x) perm=[2,0,1]\n"},
   };
-  for (const std::vector<RuleCase>& more : {pixel_products(), summands()})
+  for (const std::vector<RuleCase>& more : {pixel_products(), summands(), uniform()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }
