@@ -12,19 +12,15 @@ float area_of(const Box& box) { return (box.high[0] - box.low[0]) * (box.high[1]
 
 }  // namespace
 
-template <class T>
-void load_boxes(const T* numbers, int64_t count, bool center, Box* to) {
+void load_boxes(const float* numbers, int64_t count, bool center, Box* to) {
   for (int64_t i = 0; i < count; ++i) {
-    float v[4];
-    for (int k = 0; k < 4; ++k) v[k] = static_cast<float>(numbers[4 * i + k]);
+    const float* v = numbers + 4 * i;
     if (center)
       to[i] = {{v[1] - v[3] / 2, v[0] - v[2] / 2}, {v[1] + v[3] / 2, v[0] + v[2] / 2}};
     else
       to[i] = {{std::min(v[0], v[2]), std::min(v[1], v[3])}, {std::max(v[0], v[2]), std::max(v[1], v[3])}};
   }
 }
-template void load_boxes(const float*, int64_t, bool, Box*);
-template void load_boxes(const double*, int64_t, bool, Box*);
 
 size_t Chosen::bytes(int64_t most) {
   return sizeof(Group) * most_groups(most) + sizeof(Box) * static_cast<size_t>(most);

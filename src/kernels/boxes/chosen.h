@@ -12,10 +12,7 @@ struct Box {
 };
 
 // From four numbers each: two opposite corners [y, x, y, x], or [x centre, y centre, width, height].
-template <class T>  // float or double
-void load_boxes(const T* numbers, int64_t count, bool center, Box* to);
-extern template void load_boxes(const float*, int64_t, bool, Box*);
-extern template void load_boxes(const double*, int64_t, bool, Box*);
+void load_boxes(const float* numbers, int64_t count, bool center, Box* to);
 
 // Strips across the axis along which low corners lie furthest apart keep the chosen boxes that begin in them, and how
 // far those reach: a candidate looks at boxes of strips that may reach it alone. The more boxes, the narrower strips

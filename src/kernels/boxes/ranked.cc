@@ -3,13 +3,12 @@
 namespace mica::boxes {
 
 // Where few scores pass, most groups are passed over as a whole; in the others nothing is foreseen.
-template <class T>
 template <class Pass>
-void Ranked<T>::collect_those(std::span<const T> scores, const Pass& passes) {
+void Ranked::collect_those(std::span<const float> scores, const Pass& passes) {
   const auto size = static_cast<int64_t>(scores.size());
   int64_t count = 0;
   for (int64_t first = 0; first < size; first += kTogether) {
-    const T* group = scores.data() + first;
+    const float* group = scores.data() + first;
     const int64_t length = std::min(kTogether, size - first);
     int any = length < kTogether;
     if (!any)
@@ -23,24 +22,19 @@ void Ranked<T>::collect_those(std::span<const T> scores, const Pass& passes) {
   count_ = count;
 }
 
-template <class T>
-void Ranked<T>::collect(std::span<const T> scores, const T* limit) {
+void Ranked::collect(std::span<const float> scores, const float* limit) {
   sorted_ = 0;
   if (limit)
-    collect_those(scores, [least = *limit](T score) { return score > least; });
+    collect_those(scores, [least = *limit](float score) { return score > least; });
   else
-    collect_those(scores, [](T score) { return score == score; });
+    collect_those(scores, [](float score) { return score == score; });
 }
 
-template <class T>
-void Ranked<T>::sort_more() {
+void Ranked::sort_more() {
   const int64_t begin = sorted_;
   sorted_ = std::min(count_, std::max(kFewest, 2 * sorted_));
   if (sorted_ < count_) std::nth_element(list_ + begin, list_ + sorted_, list_ + count_);
   std::sort(list_ + begin, list_ + sorted_);
 }
-
-template class Ranked<float>;
-template class Ranked<double>;
 
 }  // namespace mica::boxes

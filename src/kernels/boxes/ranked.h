@@ -8,11 +8,10 @@
 namespace mica::boxes {
 
 // Sorts some candidates at a time, twice as many as before: most choices end long before the last one.
-template <class T>  // float or double
 class Ranked {
  public:
   struct Candidate {
-    T score;
+    float score;
     int32_t index;
     bool operator<(const Candidate& other) const {
       return score != other.score ? score > other.score : index < other.index;
@@ -22,7 +21,7 @@ class Ranked {
 
   explicit Ranked(void* memory) : list_(static_cast<Candidate*>(memory)) {}
   // Those that are above the limit, or, without one, that are numbers; fewer than 2^31.
-  void collect(std::span<const T> scores, const T* limit);
+  void collect(std::span<const float> scores, const float* limit);
   int64_t size() const { return count_; }
   // The index of the k-th best one. Calls go through all k in order, from 0 on.
   int32_t at(int64_t k) {
@@ -33,12 +32,10 @@ class Ranked {
  private:
   static constexpr int64_t kFewest = 64, kTogether = 16;
   template <class Pass>
-  void collect_those(std::span<const T> scores, const Pass& passes);
+  void collect_those(std::span<const float> scores, const Pass& passes);
   void sort_more();
   Candidate* list_;
   int64_t count_ = 0, sorted_ = 0;
 };
-extern template class Ranked<float>;
-extern template class Ranked<double>;
 
 }  // namespace mica::boxes

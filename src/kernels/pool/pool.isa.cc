@@ -73,7 +73,7 @@ MICA_INLINE void pool_channels(const Windows& w, int64_t channel, float* out, in
 }
 
 // Large windows: columns first, once for all outputs that share them, then neighbouring columns.
-constexpr int64_t kColumns = 64;  // that are kept at a time
+constexpr int64_t kColumns = 128;  // that are kept at a time
 constexpr bool kWithWindows = has_part("operator", "max_pool") || has_part("operator", "average_pool");
 template <PoolKind kKind>
 constexpr bool kSharesColumns = kWithWindows && (kKind == PoolKind::kMax || kKind == PoolKind::kAverage);
@@ -87,12 +87,32 @@ MICA_INLINE bool shares_columns(const PoolProblem& p) {
   return keeps_columns(p) && 3 * apart >= 5 * (rows * p.stride[2] + p.kernel[2]);
 }
 
+// Each number of a line becomes the maximum of taps from it on, `step` floats apart: as many as `taps` has in its
+// largest power of two, which is returned. Windows of 2, 4, 8 ... come of two of half that length. A vector behind the
+// line can be read. Few taps are as fast one by one.
+MICA_INLINE int64_t widen_maxima(float* line, int64_t floats, int64_t step, int64_t taps) {
+  int64_t width = 1;
+  for (; taps >= 8 && 2 * width <= taps; width *= 2)
+    for (int64_t i = 0; i < floats - width * step; i += kLanes)
+      store(line + i, max_nan(load(line + i), load(line + i + width * step)));
+  return width;
+}
+
+// Taps `step` floats apart, of which each stands for `width`.
+template <PoolKind kKind>
+MICA_INLINE F32 join_taps(const float* at, int64_t step, int64_t taps, int64_t width) {
+  F32 sum = load(at);
+  for (int64_t t = width; t < taps; t += width)
+    sum = join<kKind>(sum, load(at + (t + width <= taps ? t : taps - width) * step));
+  return sum;
+}
+
 // Outputs [ox, ox + count) of a row in one vector of channels; w.x: column 0 of the input, w.counts[2] of them; scale:
 // of each output's average.
 template <PoolKind kKind, bool kFull>
 MICA_INLINE void pool_columns(const PoolProblem& p, const Windows& w, const float* scale, float* out, int64_t ox,
                               int64_t count, int lanes) {
-  alignas(64) float columns[kColumns * kLanes];
+  alignas(64) float columns[(kColumns + 1) * kLanes];
   const int64_t first = ox * p.stride[2] - p.pad[2], reach = (count - 1) * p.stride[2] + reach_of(p);
   for (int64_t i = 0; i < reach; ++i) {
     F32 sum = start<kKind>();
@@ -104,10 +124,11 @@ MICA_INLINE void pool_columns(const PoolProblem& p, const Windows& w, const floa
     }
     store(columns + i * kLanes, sum);
   }
+  int64_t width = 1;
+  if constexpr (kKind == PoolKind::kMax)
+    width = widen_maxima(columns, reach * kLanes, p.dilation[2] * kLanes, p.kernel[2]);
   for (int64_t i = 0; i < count; ++i) {
-    const float* at = columns + i * p.stride[2] * kLanes;
-    F32 sum = load(at);
-    for (int64_t t = 1; t < p.kernel[2]; ++t) sum = join<kKind>(sum, load(at + t * p.dilation[2] * kLanes));
+    F32 sum = join_taps<kKind>(columns + i * p.stride[2] * kLanes, p.dilation[2] * kLanes, p.kernel[2], width);
     if constexpr (kKind == PoolKind::kAverage) sum = mul(sum, set1(scale[i]));
     float* to = out + (ox + i) * p.out_view.pixel;
     if (kFull)
@@ -143,16 +164,16 @@ void pool_row(const PoolProblem& p, const Windows& w, float* out, int64_t channe
 // Maxima of few channels, side by side: a row is one line of numbers, whose neighbours are `channels` apart. Windows
 // begin at every pixel, of which the outputs' are kept. (Sums would depend on the instruction set.)
 constexpr bool kWithLines = kLanes >= 8 && has_part("operator", "max_pool");
+constexpr int64_t kLineRoom = 4096;
 MICA_INLINE bool has_lines(const PoolProblem& p) {
   return kWithLines && 2 * p.channels <= kLanes && p.in_view.pixel == p.channels && p.out_view.pixel == p.channels &&
-         keeps_columns(p);
+         p.out[2] > 1 && 2 * reach_of(p) * p.channels <= kLineRoom && p.stride[2] <= reach_of(p);
 }
 
 // w: as of pool_row.
 void max_of_line(const PoolProblem& p, const Windows& w, float* out) {
-  constexpr int64_t kRoom = kColumns * kLanes;
-  alignas(64) float line[kRoom + 2 * kLanes];
-  const int64_t c = p.channels, stride = p.stride[2] * c, most = (kRoom / c - reach_of(p)) / p.stride[2] + 1;
+  alignas(64) float line[kLineRoom + 2 * kLanes];
+  const int64_t c = p.channels, stride = p.stride[2] * c, most = (kLineRoom / c - reach_of(p)) / p.stride[2] + 1;
   const F32 least = set1(-__builtin_inff());
   for (int64_t ox = 0; ox < p.out[2]; ox += most) {
     const int64_t count = p.out[2] - ox < most ? p.out[2] - ox : most, first = ox * p.stride[2] - p.pad[2];
@@ -172,9 +193,9 @@ void max_of_line(const PoolProblem& p, const Windows& w, float* out) {
     for (int64_t i = before + inside; i < reach * c + kLanes; i += kLanes) store(line + i, least);
     const bool all = p.stride[2] == 1;
     const int64_t places = (count - 1) * stride + c;
+    const int64_t width = widen_maxima(line, reach * c, p.dilation[2] * c, p.kernel[2]);
     for (int64_t i = 0; i < places; i += kLanes) {
-      F32 window = load(line + i);
-      for (int64_t t = 1; t < p.kernel[2]; ++t) window = max_nan(window, load(line + i + t * p.dilation[2] * c));
+      const F32 window = join_taps<PoolKind::kMax>(line + i, p.dilation[2] * c, p.kernel[2], width);
       store_partial((all ? out : line) + i, window, places - i < kLanes ? static_cast<int>(places - i) : kLanes);
     }
     for (int64_t i = 0; !all && i < count; ++i)

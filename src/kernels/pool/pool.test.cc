@@ -123,7 +123,7 @@ TEST_P(Pool, ShapesAndKinds) {
 // Windows that share columns: more of them than are kept at a time, windows without a pixel, gaps.
 TEST_P(Pool, LargeWindows) {
   for (int64_t width : {5, 31, 150})
-    for (int64_t kernel : {4, 5, 13})
+    for (int64_t kernel : {4, 5, 13, 33, 60})
       for (int64_t stride : {1, 2, 3})
         for (int64_t dilation : {1, 2})
           for (int64_t pad : {0, 6}) {
@@ -150,9 +150,10 @@ TEST_P(Pool, LargeWindows) {
 TEST_P(Pool, FewChannels) {
   for (int64_t width : {2, 31, 333, 1100})
     for (int64_t channels : {1, 2, 3, 4, 7, 8})
-      for (int64_t kernel : {2, 3})
+      for (int64_t kernel : {2, 3, 16, 49, 401})
         for (int64_t stride : {1, 2, 3})
           for (int64_t pad : {0, 5}) {
+            if ((kernel - 1) * (1 + pad / 4) >= width + pad + 9) continue;
             PoolCase c;
             const bool average = (kernel + stride + channels) % 2 == 0;
             c.p = {.kind = average ? PoolKind::kAverage : PoolKind::kMax,

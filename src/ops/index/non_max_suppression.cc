@@ -46,27 +46,21 @@ Result<Limits> read_limits(const RunScope& scope) {
   return limits;
 }
 
-// The numbers of an operand as they lie in `floats`, or else in `doubles`.
-struct Numbers {
-  const float* floats = nullptr;
-  const double* doubles = nullptr;
-};
-
-Result<Numbers> numbers_of(RunScope& scope, const TensorView& view) {
-  Numbers numbers;
-  if (view.dtype == DType::kF32 && view.contiguous()) {
-    numbers.floats = view.as<float>();
-  } else {
-    MICA_TRY(numbers.doubles, dense_numbers(scope, view));
-  }
-  return numbers;
+// The numbers of an operand where they lie, or rounded to f32.
+Result<const float*> floats_of(RunScope& scope, const TensorView& view) {
+  if (view.dtype == DType::kF32 && view.contiguous()) return view.as<float>();
+  MICA_TRY(const double* numbers, dense_numbers(scope, view));
+  const auto count = static_cast<size_t>(view.count());
+  MICA_TRY(void* memory, scope.allocate(count * sizeof(float)));
+  auto* floats = static_cast<float*>(memory);
+  for (size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(numbers[i]);
+  return floats;
 }
 
-// The limit of scores as they are stored: a score is above it where it is above the given one.
-template <class T>
-T stored_limit(double limit) {
-  const T stored = static_cast<T>(limit);
-  return static_cast<double>(stored) > limit ? std::nextafter(stored, -std::numeric_limits<T>::infinity()) : stored;
+// A score is above this where it is above the given limit.
+float stored_limit(double limit) {
+  const auto stored = static_cast<float>(limit);
+  return static_cast<double>(stored) > limit ? std::nextafter(stored, -std::numeric_limits<float>::infinity()) : stored;
 }
 
 struct Sizes {
@@ -74,25 +68,21 @@ struct Sizes {
 };
 
 // Greedy choice for one class after the other.
-template <class T>
-Status select(RunScope& scope, const Sizes& sizes, const Numbers& corners, const T* scores, Vector<int64_t>& selected) {
+Status select(RunScope& scope, const Sizes& sizes, const float* corners, const float* scores,
+              Vector<int64_t>& selected) {
   MICA_TRY(const Limits limits, read_limits(scope));
   const bool center = scope.attributes<NonMaxSuppression>().center;
   const auto size = static_cast<size_t>(sizes.boxes);
-  MICA_TRY(void* ranks, scope.allocate(boxes::Ranked<T>::bytes(sizes.boxes)));
+  MICA_TRY(void* ranks, scope.allocate(boxes::Ranked::bytes(sizes.boxes)));
   MICA_TRY(void* groups, scope.allocate(boxes::Chosen::bytes(sizes.boxes)));
   MICA_TRY(void* list, scope.allocate(size * sizeof(boxes::Box)));
-  boxes::Ranked<T> ranked(ranks);
+  boxes::Ranked ranked(ranks);
   boxes::Chosen chosen(groups, sizes.boxes);
   auto* box = static_cast<boxes::Box*>(list);
-  const T limit = stored_limit<T>(limits.score);
+  const float limit = stored_limit(limits.score);
   StopCheck stop(scope);
   for (int64_t b = 0; b < sizes.batches; ++b) {
-    const int64_t first = b * sizes.boxes * 4;
-    if (corners.floats)
-      boxes::load_boxes(corners.floats + first, sizes.boxes, center, box);
-    else
-      boxes::load_boxes(corners.doubles + first, sizes.boxes, center, box);
+    boxes::load_boxes(corners + b * sizes.boxes * 4, sizes.boxes, center, box);
     chosen.spread({box, size});
     for (int64_t c = 0; c < sizes.classes; ++c, scores += sizes.boxes) {
       MICA_TRY_STATUS(stop.before(sizes.boxes));
@@ -122,11 +112,10 @@ Status reference(RunScope& scope) {
              scores.dim(2));
   MICA_CHECK(sizes.boxes <= std::numeric_limits<int32_t>::max(), kLimit, "{} boxes are more than 2^31 - 1",
              sizes.boxes);
-  MICA_TRY(const Numbers corners, numbers_of(scope, boxes));
-  MICA_TRY(const Numbers ranks, numbers_of(scope, scores));
+  MICA_TRY(const float* corners, floats_of(scope, boxes));
+  MICA_TRY(const float* ranks, floats_of(scope, scores));
   Vector<int64_t> selected;
-  MICA_TRY_STATUS(ranks.floats ? select(scope, sizes, corners, ranks.floats, selected)
-                               : select(scope, sizes, corners, ranks.doubles, selected));
+  MICA_TRY_STATUS(select(scope, sizes, corners, ranks, selected));
   const int64_t dims[] = {static_cast<int64_t>(selected.size() / 3), 3};
   MICA_TRY_STATUS(scope.allocate_output(0, dims));
   std::copy(selected.begin(), selected.end(), scope.out(0).as<int64_t>());
