@@ -28,7 +28,8 @@ struct Bound {
 const Bound kBounds[] = {
     {Pointwise::kExp, -87, 88.7f, 2},      {Pointwise::kLog, 0, 10, 2},        {Pointwise::kLog, 0, 3e38f, 2},
     {Pointwise::kSigmoid, -80, 80, 3.5},   {Pointwise::kTanh, -10, 10, 3},     {Pointwise::kErf, -5, 5, 3},
-    {Pointwise::kElu, -20, 1, 3},          {Pointwise::kSoftplus, -30, 30, 4}, {Pointwise::kMish, -20, 30, 6},
+    {Pointwise::kElu, -20, 1, 3},          {Pointwise::kElu, -1e-3f, 0, 3},    {Pointwise::kElu, -3e38f, 0, 3},
+    {Pointwise::kCelu, -20, 5, 3},         {Pointwise::kSoftplus, -30, 30, 4}, {Pointwise::kMish, -20, 30, 6},
     {Pointwise::kAsin, -1, 1, 2.5},        {Pointwise::kAcos, -1, 1, 2.5},     {Pointwise::kAtan, -30, 30, 2.5},
     {Pointwise::kAtan, -3e38f, 3e38f, 2.5}};
 

@@ -41,9 +41,9 @@ MICA_INLINE F32 function_of(F32 x, F32 a, F32 b) {
   if constexpr (kF == kTanh) return tanh_of(x);
   if constexpr (kF == kRelu) return at_least(x, zero());
   if constexpr (kF == kLeakyRelu) return select(lt(x, zero()), mul(a, x), x);
-  if constexpr (kF == kElu) return select(lt(x, zero()), mul(a, expm1_of(x)), x);
-  if constexpr (kF == kSelu) return mul(b, select(gt(x, zero()), x, mul(a, expm1_of(x))));
-  if constexpr (kF == kCelu) return add(at_least(x, zero()), at_most(mul(a, expm1_of(div(x, a))), zero()));
+  if constexpr (kF == kElu) return select(lt(x, zero()), mul(a, expm1_below(x)), x);
+  if constexpr (kF == kSelu) return mul(b, select(gt(x, zero()), x, mul(a, expm1_below(x))));
+  if constexpr (kF == kCelu) return add(at_least(x, zero()), at_most(mul(a, expm1_below(div(x, a))), zero()));
   if constexpr (kF == kHardSigmoid) return at_most(at_least(fma(a, x, b), zero()), one);
   if constexpr (kF == kHardSwish) return mul(x, at_most(at_least(fma(x, set1(1.0f / 6), half), zero()), one));
   if constexpr (kF == kSoftplus) return add(at_least(x, zero()), log1p_unit(exp_of(neg(abs(x)))));

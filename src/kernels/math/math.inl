@@ -48,14 +48,6 @@ MICA_INLINE V end_exp_below(const Begun<V>& f) {
 // e^x, 1 ulp. The constant comes first: where the second operand is NaN, the result is.
 MICA_INLINE F32 exp_of(F32 x) { return exp_within(max_fast(set1(-105.0f), min_fast(set1(90.0f), x))); }
 
-// e^x - 1, 2 ulp. Within +-1/2: x + x^2 P(x), fit 3e-10; beyond, the subtraction loses at most one bit.
-MICA_INLINE F32 expm1_of(F32 x) {
-  constexpr float kFit[] = {0.5f,           0.166666672f,    0.0416666679f,  0.00833318196f,
-                            0.00138886075f, 0.000199621849f, 2.49570458e-05f};
-  const F32 near = fma(mul(x, x), polynomial(x, kFit), x);
-  return select(lt(abs(x), set1(0.5f)), near, sub(exp_of(x), set1(1.0f)));
-}
-
 // ln x, 1 ulp; NaN below 0. x = 2^e m, m in [sqrt(1/2), sqrt(2)), f = m - 1: ln m = f - f^2 / 2 + f^3 P(f).
 MICA_INLINE F32 log_of(F32 x) {
   const Mask tiny = lt(x, set1(1.17549435e-38f));
@@ -128,9 +120,23 @@ MICA_INLINE F32 acos_of(F32 x) {
   return select(arc.far, far, sub(set1(1.57079637f), signed_part));
 }
 
+// 2^n (e^r - 1) + (2^n - 1) for |r| <= ln2 / 2 and n in [-126, 127] that is still added to kRounder, of one vector or
+// Several: rounded once behind e^r - 1, which is as exact near 0 as r is.
+template <class V>
+MICA_INLINE V expm1_of_parts(V r, V rounded) {
+  constexpr float kFit[] = {kExpFit[2], kExpFit[3], kExpFit[4], kExpFit[5], kExpFit[6]};
+  const V near = fma(mul(r, r), polynomial(r, kFit), r), power = with_exponent(set1(1.0f), rounded);
+  return fma(power, near, sub(power, set1(1.0f)));
+}
+
+// e^x - 1 for x <= 0, 2 ulp; 0 beyond, NaN passes.
+MICA_INLINE F32 expm1_below(F32 x) {
+  const Begun<F32> f = begin_exp_below(max_fast(set1(-87.0f), min_fast(zero(), x)));
+  return expm1_of_parts(f.s, f.rounded);
+}
+
 // tanh x = t / (t + 2) with t = e^2|x| - 1, and the sign of x, 3 ulp, of one vector or Several, in two parts: the same
-// bits in element-wise chains, tiles of products and recurrent cells. t = 2^n (e^r - 1) + (2^n - 1) is rounded once
-// behind e^r - 1, which is as exact near 0 as r is. From 19 on the quotient is 1. NaN passes.
+// bits in element-wise chains, tiles of products and recurrent cells. From 19 on the quotient is 1. NaN passes.
 template <class V>
 MICA_INLINE Begun<V> begin_tanh(V x) {
   const F32 rounder = set1(kRounder);
@@ -140,9 +146,7 @@ MICA_INLINE Begun<V> begin_tanh(V x) {
 }
 template <class V>
 MICA_INLINE V end_tanh(const Begun<V>& f) {
-  constexpr float kFit[] = {kExpFit[2], kExpFit[3], kExpFit[4], kExpFit[5], kExpFit[6]};
-  const V near = fma(mul(f.s, f.s), polynomial(f.s, kFit), f.s), power = with_exponent(set1(1.0f), f.rounded);
-  const V t = fma(power, near, sub(power, set1(1.0f)));
+  const V t = expm1_of_parts(f.s, f.rounded);
   return bit_or(div(t, add(t, set1(2.0f))), bit_and(f.x, set1(-0.0f)));
 }
 MICA_INLINE F32 tanh_of(F32 x) { return end_tanh(begin_tanh(x)); }
