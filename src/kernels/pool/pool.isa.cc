@@ -74,6 +74,7 @@ MICA_INLINE void pool_channels(const Windows& w, int64_t channel, float* out, in
 
 // Large windows: columns first, once for all outputs that share them, then neighbouring columns.
 constexpr int64_t kColumns = 128;  // that are kept at a time
+constexpr int64_t kWiden = 8;      // fewer taps are as fast one by one as by windows of half their length
 constexpr bool kWithWindows = has_part("operator", "max_pool") || has_part("operator", "average_pool");
 template <PoolKind kKind>
 constexpr bool kSharesColumns = kWithWindows && (kKind == PoolKind::kMax || kKind == PoolKind::kAverage);
@@ -84,15 +85,16 @@ MICA_INLINE bool keeps_columns(const PoolProblem& p) {
 }
 MICA_INLINE bool shares_columns(const PoolProblem& p) {
   const int64_t rows = p.kernel[0] * p.kernel[1], apart = rows * p.kernel[2];
-  return keeps_columns(p) && 3 * apart >= 5 * (rows * p.stride[2] + p.kernel[2]);
+  const int64_t joined = p.kind == PoolKind::kMax && p.kernel[2] >= kWiden ? 6 : p.kernel[2];
+  return keeps_columns(p) && 3 * apart >= 5 * (rows * p.stride[2] + joined);
 }
 
 // Each number of a line becomes the maximum of taps from it on, `step` floats apart: as many as `taps` has in its
 // largest power of two, which is returned. Windows of 2, 4, 8 ... come of two of half that length. A vector behind the
-// line can be read. Few taps are as fast one by one.
+// line can be read.
 MICA_INLINE int64_t widen_maxima(float* line, int64_t floats, int64_t step, int64_t taps) {
   int64_t width = 1;
-  for (; taps >= 8 && 2 * width <= taps; width *= 2)
+  for (; taps >= kWiden && 2 * width <= taps; width *= 2)
     for (int64_t i = 0; i < floats - width * step; i += kLanes)
       store(line + i, max_nan(load(line + i), load(line + i + width * step)));
   return width;
