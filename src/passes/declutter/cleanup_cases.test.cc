@@ -1,6 +1,7 @@
 #include "support/rule_cases.h"
 
 namespace mica::support {
+
 std::vector<RuleCase> cleanup_cases() {
   const std::string x = "input %x: f32[2,3,4] \"x\"\n";
   const std::string n = "symbol N input\ninput %x: f32[N,3,1,4] \"x\"\n";
