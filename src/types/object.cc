@@ -64,18 +64,17 @@ Status OwnedTensor::assign(const TensorView& view) {
     return {};
   }
   MICA_TRY(const size_t bytes, checked_bytes(view.dtype, view.shape(), 0));
-  if (!buffer_ || bytes > capacity_) {
-    OwnedTensor made;
-    made.capacity_ = buffer_ ? bytes + bytes / 2 : bytes;
-    made.buffer_ = allocate(made.capacity_, kCacheLine);
-    if (!made.buffer_) return out_of_memory();
-    made.view_ = dense_view(made.buffer_, view.dtype, view.shape());
-    if (!view.empty()) copy_elements(view, made.view_);
-    *this = std::move(made);
-    return {};
+  const bool fits = buffer_ && bytes <= capacity_;
+  OwnedTensor larger;
+  OwnedTensor& to = fits ? *this : larger;
+  if (!fits) {
+    larger.capacity_ = buffer_ ? bytes + bytes / 2 : bytes;
+    larger.buffer_ = allocate(larger.capacity_, kCacheLine);
+    if (!larger.buffer_) return out_of_memory();
   }
-  view_ = dense_view(buffer_, view.dtype, view.shape());
-  if (!view.empty()) copy_elements(view, view_);
+  to.view_ = dense_view(to.buffer_, view.dtype, view.shape());
+  if (!view.empty()) copy_elements(view, to.view_);
+  if (!fits) *this = std::move(larger);
   return {};
 }
 

@@ -55,7 +55,6 @@ void Chosen::clear() {
   forget_strips();
   count_ = 0;
   wide_ = kWide;
-  few_ = kFew;
 }
 
 // Never falls where places rise; what is no number is in the first one.
@@ -69,10 +68,9 @@ void Chosen::add(const Box& box) {
   if (!(area > 0)) return;
   boxes_[count_++] = box;
   insert(box, area);
-  if (count_ < few_ || wide_ == 0) return;
+  if (wide_ == 0 || count_ < kFew << (kWide - wide_)) return;
   forget_strips();
   wide_ = std::max(wide_ - kNarrower, 0);
-  few_ <<= kNarrower;
   for (int32_t i = 0; i < count_; ++i) insert(boxes_[i], area_of(boxes_[i]));
 }
 

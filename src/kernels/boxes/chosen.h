@@ -36,7 +36,7 @@ class Chosen {
  private:
   static constexpr int kTogether = 8, kStrips = 256;
   static constexpr int kWide = 8, kNarrower = 3;  // at first 2^kWide strips are one, later 2^kNarrower times fewer
-  static constexpr int32_t kFew = 64;             // boxes of the first strip
+  static constexpr int32_t kFew = 64;             // boxes, for each strip that there is, until they become narrower
   // Some boxes of a strip; those that are not there yet have no area.
   struct alignas(kAlign) Group {
     float low[2][kTogether], high[2][kTogether], area[kTogether];
@@ -53,7 +53,6 @@ class Chosen {
   Box* boxes_;
   int32_t used_ = 0, count_ = 0;  // groups, boxes
   int wide_ = kWide;              // 2^wide_ strips are one
-  int32_t few_ = kFew;            // as many boxes until they become narrower
   int axis_ = 0;
   float first_ = 0, scale_ = 0;  // strips lie from here on, so many to a unit
   float reach_[kStrips];         // the largest high corner of a strip's boxes

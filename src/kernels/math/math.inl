@@ -23,22 +23,26 @@ MICA_INLINE F32 with_sign_of(F32 magnitude, F32 sign) { return bit_or(magnitude,
 inline constexpr float kExpFit[] = {1.0f,         1.0f,           0.49999994f,   0.166665211f,
                                     0.041668389f, 0.00836874545f, 0.00138145406f};
 
-// e^x for x in [-105, 90] or NaN, 1 ulp. x = n ln2 + r, |r| <= ln2 / 2, with ln2 in two parts of which n times the
-// first is exact; then 1 + r + r^2 P(r), fit 3e-9. Adding 1.5 * 2^23 rounds to an integer.
+// x = n ln2 + r, |r| <= ln2 / 2, of one vector or Several: r as s, and n still added to kRounder, by which adding
+// rounds. ln2 is in two parts of which n times the first is exact. NaN passes.
+template <class V>
+MICA_INLINE Begun<V> in_powers(V x) {
+  const F32 rounder = set1(kRounder);
+  const V rounded = fma(x, set1(1.44269504f), rounder), n = sub(rounded, rounder);
+  return {x, fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x)), rounded};
+}
+
+// e^x for x in [-105, 90] or NaN, 1 ulp: 1 + r + r^2 P(r), fit 3e-9, times 2^n.
 MICA_INLINE F32 exp_within(F32 x) {
-  const F32 rounder = set1(kRounder), n = sub(fma(x, set1(1.44269504f), rounder), rounder);
-  const F32 r = fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x));
-  return scale_by_power(polynomial(r, kExpFit), n);
+  const Begun<F32> f = in_powers(x);
+  return scale_by_power(polynomial(f.s, kExpFit), sub(f.rounded, set1(kRounder)));
 }
 
 // e^x for x <= 0 or NaN, 1 ulp, of one vector or Several, in two parts: the same steps, but what is below e^-87 may be
 // zero, and from kLeastPower on it is.
 template <class V>
 MICA_INLINE Begun<V> begin_exp_below(V x) {
-  const F32 rounder = set1(kRounder);
-  x = max_fast(set1(kLeastPower), x);
-  const V rounded = fma(x, set1(1.44269504f), rounder), n = sub(rounded, rounder);
-  return {x, fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), x)), rounded};
+  return in_powers(max_fast(set1(kLeastPower), x));
 }
 template <class V>
 MICA_INLINE V end_exp_below(const Begun<V>& f) {
@@ -131,7 +135,7 @@ MICA_INLINE V expm1_of_parts(V r, V rounded) {
 
 // e^x - 1 for x <= 0, 2 ulp; 0 beyond, NaN passes.
 MICA_INLINE F32 expm1_below(F32 x) {
-  const Begun<F32> f = begin_exp_below(max_fast(set1(-87.0f), min_fast(zero(), x)));
+  const Begun<F32> f = in_powers(max_fast(set1(-87.0f), min_fast(zero(), x)));
   return expm1_of_parts(f.s, f.rounded);
 }
 
@@ -139,10 +143,8 @@ MICA_INLINE F32 expm1_below(F32 x) {
 // bits in element-wise chains, tiles of products and recurrent cells. From 19 on the quotient is 1. NaN passes.
 template <class V>
 MICA_INLINE Begun<V> begin_tanh(V x) {
-  const F32 rounder = set1(kRounder);
-  const V twice = min_fast(set1(19.0f), abs(add(x, x)));
-  const V rounded = fma(twice, set1(1.44269504f), rounder), n = sub(rounded, rounder);
-  return {x, fnma(n, set1(-2.12194440e-4f), fnma(n, set1(0.693359375f), twice)), rounded};
+  const Begun<V> f = in_powers(min_fast(set1(19.0f), abs(add(x, x))));
+  return {x, f.s, f.rounded};
 }
 template <class V>
 MICA_INLINE V end_tanh(const Begun<V>& f) {
