@@ -24,6 +24,7 @@ BLOCK = re.compile(r"^(?:`([\w./]+)`:\n)?```(\w*)\n(.*?)^```$", re.M | re.S)
 def follow(document, folder):
     """Files are written only when they differ; commands run in `folder`. Returns what the last command printed."""
     env, printed = dict(os.environ, MICA=str(ROOT)), ""
+    env.pop("GTEST_OUTPUT", None)  # the document's own tests are no part of the caller's reports
     for name, kind, text in BLOCK.findall(document):
         if name:
             path = folder / name
