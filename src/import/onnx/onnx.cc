@@ -103,7 +103,7 @@ class ModelImport {
       fail(Code::kUsage, "{} sizes are given for the input `{}`, which has {} dimensions", sizes.size(), name,
            shape.dim_size());
     for (int i = 0; i < shape.dim_size(); ++i)
-      if (sizes[static_cast<size_t>(i)] >= 0 && !shape.dim(i).dim_param().empty())
+      if (sizes[static_cast<size_t>(i)] >= 0 && has_name(shape.dim(i)))
         symbols_.fix(shape.dim(i).dim_param(), sizes[static_cast<size_t>(i)]);
   }
 
@@ -121,7 +121,7 @@ class ModelImport {
     };
     Type type = read_type(info.type(), [&](int i, const pb::Shape::Dimension& dim) -> Dim {
       if (size_of(i) >= 0) return size_of(i);
-      if (!dim.dim_param().empty()) return symbols_.named(dim.dim_param());
+      if (has_name(dim)) return symbols_.named(dim.dim_param());
       if (dim.has_dim_value() && dim.dim_value() >= 0) return dim.dim_value();
       return symbols_.unnamed(info.name(), i);
     });

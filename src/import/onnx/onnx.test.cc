@@ -68,6 +68,19 @@ TEST(ImportOnnx, DimensionsGetNames) {
   EXPECT_THAT(text, HasSubstr("symbol past bounded 64"));
 }
 
+TEST(ImportOnnx, DimensionsWithoutANameAreNotOne) {
+  ModelMaker m;
+  m.input("x", {"?", "?", "None", "None"});
+  m.input("z", {"?", "N", "N"});
+  m.output("x"), m.output("z");
+  const auto graph = m.import();
+  ASSERT_TRUE(graph.ok()) << why(graph);
+  const std::string text = to_text(*graph);
+  EXPECT_THAT(text, HasSubstr("f32[x_0,x_1,x_2,x_3]"));
+  EXPECT_THAT(text, HasSubstr("f32[z_0,N,N]"));
+  EXPECT_TRUE(m.import({.shapes = {{"x", {1, 3, 4, 5}}}}).ok()) << "sizes that differ are no contradiction";
+}
+
 TEST(ImportOnnx, SizesThatAPersonGives) {
   ModelMaker m;
   m.input("x", {"N", "3"});

@@ -1,5 +1,8 @@
 #include "import/onnx/types.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/nearest.h"
 #include "ir/spelling.h"
 
@@ -15,6 +18,12 @@ bool reads_as_expression(const std::string& name) {
 }
 
 }  // namespace
+
+bool has_name(const pb::Shape::Dimension& dim) {
+  const std::string& name = dim.dim_param();
+  const auto names = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
+  return std::ranges::any_of(name, names) && name != "None" && name != "-1";
+}
 
 void Symbols::fix(const std::string& name, int64_t size) {
   const auto [known, fresh] = fixed_.emplace(name, size);

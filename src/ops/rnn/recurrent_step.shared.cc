@@ -64,6 +64,11 @@ int64_t length_of(const RecurrentStep& s, void* const* operands, int64_t n) {
   const void* list = operands[s.lengths];
   return s.wide_lengths ? static_cast<const int64_t*>(list)[n] : static_cast<const int32_t*>(list)[n];
 }
+int64_t longest(const RecurrentStep& s, void* const* operands) {
+  int64_t most = 0;
+  for (int64_t n = 0; n < s.batch; ++n) most = std::max(most, length_of(s, operands, n));
+  return most;
+}
 Status check_sequence_lengths(const void* arguments, void* const* operands) {
   const RecurrentStep& s = *static_cast<const RecurrentStep*>(arguments);
   for (int64_t n = 0; n < s.batch; ++n) {
@@ -215,6 +220,12 @@ void run_parts(const RecurrentStep& s, const Walk& w, const Turn& turn, int64_t 
   }
 }
 
+// A time step behind all sequences' ends.
+void pass_over(const RecurrentStep& s, void* const* operands, int64_t d, int64_t time) {
+  for (int64_t n = 0; n < s.batch; ++n)
+    if (float* y = row(operands, s.y, time, d, n)) std::fill_n(y, s.hidden, 0.0f);
+}
+
 // One direction for each task. A backward direction passes over the steps behind a sequence's end, too, and begins
 // with the first state before it.
 void run_recurrent(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -223,8 +234,13 @@ void run_recurrent(const void* arguments, void* const* operands, const TaskRange
   for (int64_t d = range.begin; d < range.end; ++d) {
     load_states(s, operands, d, s.first_h, w.h);
     load_states(s, operands, d, s.first_c, w.c);
+    const int64_t end = longest(s, operands);
     for (int64_t k = 0; k < s.time; ++k) {
       const int64_t t = s.reverse[d] ? s.time - 1 - k : k;
+      if (t >= end) {
+        pass_over(s, operands, d, t);
+        continue;
+      }
       const Turn turn{operands, d, t,
                       static_cast<const float*>(operands[s.sums]) + d * s.sums_direction + t * s.sums_time};
       if (s.parts > 1 && range.threads)
