@@ -198,29 +198,38 @@ Status SegmentBinder::add_copy(uint32_t s, const TensorView& from, Place from_pl
   return add_step(s, copy_step(*args, from, to, context_.machine->isa), operands);
 }
 
-// A concatenation copies those of its inputs that do not stand in their place already.
-Result<bool> SegmentBinder::bind_composition(const Stage& stage, uint32_t s, const StageScope& scope) {
+// A concatenation copies those of its inputs that do not stand in their place already. Where there is more to do, the
+// operator's own hook does it.
+Result<bool> SegmentBinder::bind_composition(const Stage& stage, uint32_t s, StageScope& scope) {
   if (stage.epilogue.count || !types_.value(stage.outputs[0]).type.shape.fixed()) return false;
   const TensorView& whole = scope.output(0).view;
   if (is_sub_byte(whole.dtype)) return false;
   Vector<TensorView>&sizes = scratch_.sizes, &parts = scratch_.parts;
   sizes.clear();
   parts.clear();
-  for (const BoundOperand& input : scope.inputs) {
-    if (!input.present || (input.constant && !input.view.data && !input.view.empty())) return false;
-    MICA_TRY_STATUS(sizes.push_back(input.view));
-  }
+  for (const BoundOperand& input : scope.inputs)
+    MICA_TRY_STATUS(sizes.push_back(input.present ? input.view : TensorView()));
   MICA_TRY_STATUS(parts.resize(sizes.size()));
-  for (uint32_t i = 0; i < sizes.size(); ++i)
-    if (!part_of(stage, sizes, whole, parts[i], i)) return false;
   const Place to = scope.places[scope.input_count];
+  const auto place_of = [&](uint32_t i) -> Place {
+    return {to.base, to.offset + static_cast<int64_t>(reinterpret_cast<intptr_t>(parts[i].data))};
+  };
+  const auto stands = [&](uint32_t i) {
+    const Place part = place_of(i), from = scope.places[i];
+    return from.base == part.base && from.offset == part.offset && to.base != kBaseAbsolute;
+  };
   for (uint32_t i = 0; i < sizes.size(); ++i) {
-    const Place part{to.base, to.offset + static_cast<int64_t>(reinterpret_cast<intptr_t>(parts[i].data))};
-    const Place from = scope.places[i];
-    if (parts[i].empty() || (from.base == part.base && from.offset == part.offset && to.base != kBaseAbsolute))
-      continue;
+    const BoundOperand& input = scope.inputs[i];
+    if (input.constant && !input.view.data && !input.view.empty()) return false;
+    if (part_of(stage, sizes, whole, parts[i], i)) continue;
+    scope.stands_in_output = i > 0 && stands(0);
+    return false;
+  }
+  for (uint32_t i = 0; i < sizes.size(); ++i) {
+    if (parts[i].empty() || stands(i)) continue;
+    const Place part = place_of(i);
     parts[i].data = nullptr;
-    MICA_TRY_STATUS(add_copy(s, sizes[i], from, parts[i], part));
+    MICA_TRY_STATUS(add_copy(s, sizes[i], scope.places[i], parts[i], part));
   }
   return true;
 }
@@ -234,6 +243,7 @@ Status SegmentBinder::bind_stage(uint32_t s) {
     if (composed) return {};
   }
   MICA_TRY(bool handled, try_hook(stage, s, scope));
+  scope.stands_in_output = false;
   if (scope.shared_residual >= 0 && !(handled && scope.shared_residual_done)) part_residual(s);
   if (handled) return {};
   if (!context_.reference_only) {

@@ -103,7 +103,7 @@ class SegmentBinder {
   void part_residual(uint32_t s);
   Result<bool> try_hook(const Stage& stage, uint32_t s, StageScope& scope);
   Result<bool> retry_dense(const Stage& stage, uint32_t s, const StageScope& first);
-  Result<bool> bind_composition(const Stage& stage, uint32_t s, const StageScope& scope);
+  Result<bool> bind_composition(const Stage& stage, uint32_t s, StageScope& scope);
   Status add_reference(const Stage& stage, uint32_t s);
   Status add_post_ops(const Stage& stage, uint32_t s, int done, StageScope& scope);
   Status copy_known_outputs();

@@ -193,7 +193,11 @@ class Placer {
     const uint32_t u = stage.inputs[i];
     if (stage.inputs.size() > kMaxParts) return;
     TensorView sizes[kMaxParts], part;
-    for (size_t k = 0; k < stage.inputs.size(); ++k) sizes[k] = shape_view(types_.value(stage.inputs[k]).type);
+    for (size_t k = 0; k < stage.inputs.size(); ++k) {
+      const uint32_t input = stage.inputs[k];
+      if (input == kNoIndex) continue;
+      sizes[k] = at(input).kind == Kind::kConstant ? at(input).view : shape_view(types_.value(input).type);
+    }
     if (!part_of(stage, {sizes, stage.inputs.size()}, at(v).view, part, i)) return;
     at(u) = at(v);
     at(u).offset += reinterpret_cast<intptr_t>(part.data);
@@ -386,7 +390,7 @@ bool part_of(const Stage& stage, std::span<const TensorView> sizes, const Tensor
   ViewScope scope;
   RunValue in[kMaxParts];
   for (size_t k = 0; k < sizes.size(); ++k) {
-    in[k].present = true;
+    in[k].present = sizes[k].dtype != DType::kNone;
     in[k].tensor = sizes[k];
   }
   scope.inputs = {in, sizes.size()};

@@ -103,6 +103,7 @@ class BindScope {
   bool low_memory = false;         // no second, larger form of weights
   double byte_price = 0;           // cycles that each byte of a form has to save, only for hooks with RunDef::forms
   const Tuning* tuning = nullptr;  // measured choices, which come before predicted ones; not when `exact`
+  bool stands_in_output = false;   // input 0 is where OpDef::compose wants it already
   const RowBand* band = nullptr;   // only for hooks with RunDef::rows
   // An operand in which the hook may put the mean of each line of output 0 along its last axis, the post-operations
   // included: one number for each channel, channels last, dense. -1: nobody asks. A hook that does says so.

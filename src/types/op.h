@@ -162,8 +162,8 @@ struct OpDef {
   // nullptr), do not allow it. The scope's outputs have their dims already. Sets dims, strides (perhaps 0 or negative)
   // and data of `out` relative to `in.data`.
   bool (*view)(const RunScope& scope, const TensorView& in, TensorView& out, int output) = nullptr;
-  // Input `input` as a part of output 0 (concatenation): its producer may then write there. Sets dims, strides and data
-  // of `in` relative to `out.data`; false when it cannot.
+  // Input `input` as a part of output 0 (concatenation, padding): its producer may then write there. Sets dims, strides
+  // and data of `in` relative to `out.data`; false when it cannot. Of the scope's inputs only constants have contents.
   bool (*compose)(const RunScope& scope, const TensorView& out, TensorView& in, int input) = nullptr;
   DimRule dim_rule = DimRule::kNone;
   LayoutRule layout = LayoutRule::kSource;

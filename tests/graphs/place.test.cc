@@ -69,6 +69,48 @@ constexpr const char* kAwkwardConcat = R"(graph "awkward"
 end
 )";
 
+// Channels added to a residual, which others read too; an edge in front of a line; a pad along an axis between others,
+// a cut one, one of another kind, one of a pad, and one of what the graph is given.
+constexpr const char* kPads = R"(graph "pads"
+  symbol N input
+  input %x: f32[N,2,5,4] "x"
+  constant %w1: f32[2,2,1,1] = {0.5, -1, 2, 0.25}
+  constant %w2: f32[3,2,1,1] = {0.5, -1, 2, 0.25, 1, 1}
+  constant %channel: i64[8] = {0, 0, 0, 0, 0, 1, 0, 0}
+  constant %around: i64[8] = {0, 2, 0, 0, 0, 1, 0, 0}
+  constant %last: i64[1] = {-1}
+  constant %pair: i64[2] = {1, 0}
+  constant %row: i64[2] = {1, 1}
+  constant %rows: i64[1] = {2}
+  constant %cut: i64[8] = {0, 1, 0, 0, 0, 0, 0, -1}
+  constant %value: f32[1] = {-7}
+  %a = conv(%x, %w1)
+  %p = pad(%a, %channel)
+  %c = conv(%a, %w2)
+  %d = add(%c, %p)
+  %e = relu(%d)
+  %f = neg(%a)
+  %g = pad(%f, %around, %value)
+  %h = tanh(%a)
+  %i = pad(%h, %pair, _, %last)
+  %j = exp(%a)
+  %k = pad(%j, %row, _, %rows)
+  %l = sigmoid(%a)
+  %m = pad(%l, %cut)
+  %n = abs(%a)
+  %o = pad(%n, %pair, _, %last) mode=edge
+  %q = pad(%g, %channel)
+  %r = pad(%x, %channel, %value)
+  output %e "e"
+  output %i "i"
+  output %k "k"
+  output %m "m"
+  output %o "o"
+  output %q "q"
+  output %r "r"
+end
+)";
+
 // A value's last reader comes before the last reader of a view of it, and between them stands one of the same shape.
 constexpr const char* kLaterView = R"(graph "later"
   input %x: f32[4,6,5] "x"
@@ -238,7 +280,7 @@ end
 }
 
 TEST(Place, EachSwitchLeavesTheBits) {
-  for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kLaterView, kResiduals, kScatters})
+  for (const char* text : {kDenseNet, kViews, kAwkwardConcat, kPads, kLaterView, kResiduals, kScatters})
     for (int64_t size : {0, 1, 3}) {
       SCOPED_TRACE(text);
       RunOptions all;
@@ -329,6 +371,32 @@ end
   EXPECT_EQ(steps(), 4u);  // relu, neg, tanh, sigmoid
   options.runner.compose = false;
   EXPECT_EQ(steps(), 8u);  // and five parts of two concatenations, of which the kernel copies each in a step, less one
+}
+
+// Of a pad in place only the edge is written.
+TEST(Place, ComposedPadsCopyNothing) {
+  RunOptions options;
+  options.lower.chains = false;
+  const auto steps = [&] {
+    Machinery machinery(compiled(R"(graph "p"
+  input %x: f32[3,4] "x"
+  constant %pads: i64[4] = {0, 2, 0, 0}
+  %a = relu(%x)
+  %b = pad(%a, %pads)
+  %y = sigmoid(%b)
+  output %y "y"
+end
+)",
+                                 options),
+                        options);
+    OwnedTensor x = support::filled(machinery.session().input_type(0), 1, 1);
+    EXPECT_TRUE(machinery.session().set_input(0, x.view()).ok());
+    EXPECT_TRUE(machinery.session().run().ok());
+    return machinery.session().runner().last_segment()->steps.size();
+  };
+  EXPECT_EQ(steps(), 3u);  // relu, the edge, sigmoid
+  options.runner.compose = false;
+  EXPECT_EQ(steps(), 4u);  // and what is padded
 }
 
 // Products read transposed operands where they stand, whichever axes change places, but for what others read, too.

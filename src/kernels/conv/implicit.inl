@@ -90,9 +90,15 @@ struct ImplicitTile {
   int64_t tile;       // its number, in its output row when the choice is by_rows
 };
 
-MICA_INLINE int64_t tile_begin(const ConvProblem& p, const ConvChoice& c, int64_t tile) {
-  if (c.by_rows) return p.out[2] * tile / c.tiles_per_row;
-  return p.images * p.out[0] * p.out[1] * p.out[2] * tile / c.tiles;
+// Tiles are as high as they can be, as those of products are: others are made in a buffer where the last panel is not
+// whole.
+[[gnu::noinline]] int64_t tile_begin(const ConvProblem& p, const ConvChoice& c, int64_t tile) {
+  const int64_t tiles = c.by_rows ? c.tiles_per_row : c.tiles;
+  const int64_t pixels = c.by_rows ? p.out[2] : p.images * p.out[0] * p.out[1] * p.out[2];
+  if (tile == tiles) return pixels;
+  if (tile == 0 || tile < tiles - 1) return tile * c.tile_rows;
+  const int64_t before = (tiles - 2) * c.tile_rows;
+  return before + tile_height(pixels - before, 2, c.tile_rows);
 }
 
 MICA_INLINE ImplicitTile tile_at(const ConvProblem& p, const ConvChoice& c, int64_t tile) {

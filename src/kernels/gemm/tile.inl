@@ -49,26 +49,31 @@ MICA_INLINE void begin_sums(F32 (&sum)[R][V], const RowBlock& block, const TileP
   MICA_UNROLL for (int i = 1; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = sum[0][j];
 }
 
-// What is left of C's rows of sums that reach beyond the last column; a residual is added on the way.
+// What is left of C's rows of sums that reach beyond the last column.
 template <int R, int V>
-MICA_INLINE void store_part(const F32 (&sum)[R][V], const TilePlace& at, const float* residual, int64_t stride) {
+MICA_INLINE void store_part(const F32 (&sum)[R][V], const TilePlace& at) {
   MICA_UNROLL for (int j = 0; j < V; ++j) {
     const int width = width_of(at.columns, j);
-    MICA_UNROLL for (int i = 0; i < R; ++i) {
-      const F32 other = residual ? load_partial(residual + i * stride + j * kLanes, width) : zero();
-      store_partial(at.c + i * at.c_stride + j * kLanes, residual ? add(sum[i][j], other) : sum[i][j], width);
-    }
+    MICA_UNROLL for (int i = 0; i < R; ++i) store_partial(at.c + i * at.c_stride + j * kLanes, sum[i][j], width);
+  }
+}
+
+// kPart: the rows may reach beyond the last column.
+template <bool kPart, int R, int V>
+MICA_INLINE void add_residual(F32 (&sum)[R][V], const TilePlace& at, int64_t stride) {
+  MICA_UNROLL for (int j = 0; j < V; ++j) {
+    const float* from = at.residual + j * kLanes;
+    const int width = kPart ? width_of(at.columns, j) : 0;
+    MICA_UNROLL for (int i = 0; i < R; ++i, from += stride) sum[i][j] =
+        add(sum[i][j], kPart ? load_partial(from, width) : load(from));
   }
 }
 
 // That part of the epilogue. kTile: the tile's rows, of which these are some.
-template <int R, int V, int kTile = R>
-MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at, bool has_residual) {
+template <bool kPart, int R, int V, int kTile = R>
+MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at) {
   const GemmEpilogue& e = *block.epilogue;
-  if (has_residual && !e.residual_last) {
-    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
-        add(sum[i][j], load(at.residual + i * e.residual_stride + j * kLanes));
-  }
+  if (at.residual && !e.residual_last) add_residual<kPart>(sum, at, e.residual_stride);
   if (e.activation == Activation::kClip) {
     const F32 lo = set1(e.a), hi = set1(e.b);
     MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = max_fast(lo, sum[i][j]);
@@ -81,10 +86,7 @@ MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const Tile
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
           activate<Activation::kHardSwish>(sum[i][j], e.a, e.b);
   }
-  if (has_residual && e.residual_last) {
-    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
-        add(sum[i][j], load(at.residual + i * e.residual_stride + j * kLanes));
-  }
+  if (at.residual && e.residual_last) add_residual<kPart>(sum, at, e.residual_stride);
 }
 
 // Two vectors' lower halves as one.
@@ -143,9 +145,9 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     }
     if constexpr (kPaired) part_rows(pair, sum);
     const bool part = kPart && at.columns < P * kPanel;
-    if (finish) finish_sums<R, V>(sum, block, at, at.residual && !part);
+    if (finish) finish_sums<kPart, R, V>(sum, block, at);
     if (part)
-      store_part<R, V>(sum, at, finish ? at.residual : nullptr, block.epilogue->residual_stride);
+      store_part<R, V>(sum, at);
     else
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j)
           store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
@@ -193,8 +195,8 @@ __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& 
     }
     MICA_UNROLL for (int i = 0; i < kRows; ++i) MICA_UNROLL for (int j = 0; j < P; ++j) sum[i][j] =
         join(half[i][2 * j], half[i][2 * j + 1 < kHalves ? 2 * j + 1 : 2 * j]);
-    if (finish) finish_sums<kRows, P, R>(sum, block, part, false);
-    store_part<kRows, P>(sum, part, finish ? part.residual : nullptr, block.epilogue->residual_stride);
+    if (finish) finish_sums<true, kRows, P, R>(sum, block, part);
+    store_part<kRows, P>(sum, part);
     part.c += kRows * at.c_stride;
     if (part.residual) part.residual += kRows * block.epilogue->residual_stride;
   }
@@ -340,8 +342,7 @@ void run_row_block(const RowBlock& block) {
   FetchCursor fetches{block};
   const int64_t full = block.n / kPanel;  // panels without a column beyond the last one
   // Panels before `whole` are written in place, several tiles at a call.
-  const bool adds_last = !block.residual || e.activation == Activation::kNone;
-  const bool part = (may_reach_beyond(block.rows) && block.first_k && adds_last) || full >= block.panel_end;
+  const bool part = (may_reach_beyond(block.rows) && block.first_k) || full >= block.panel_end;
   const bool ends_at_half = has_half(block.rows) && kPanelVectors > 1 && block.n - full * kPanel == kPanel / 2;
   const int64_t whole = !simple ? 0 : part || ends_at_half ? block.panel_end : full;
   // A half shares its tile with a whole panel: of an odd number, the one before these stands alone.

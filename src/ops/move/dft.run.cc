@@ -1,6 +1,6 @@
 #include "ops/move/dft.h"
 
-#include "kernels/fourier/fourier.h"
+#include "ops/move/fourier_plan.h"
 #include "step/chain.h"
 #include "step/run.h"
 #include "types/operand.h"
@@ -71,14 +71,12 @@ void store_line(const Arguments& a, const FourierLine& line, char* to) {
 
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& a = *static_cast<const Arguments*>(arguments);
-  const int64_t n = a.plan.length;
-  auto* scratch = static_cast<float*>(range.scratch);
   for (int64_t task = range.begin; task < range.end; ++task) {
     const Ends at = line_at(a, operands, task);
-    FourierLine line{scratch, scratch + n, scratch + 2 * n, scratch + 3 * n};
+    FourierLine line = move::fourier_line(a.plan, range.scratch);
     load_line(a, at.in, line);
     a.kernels->run(a.plan, line);
-    if (a.in.dim(a.in.rank - 1) == 1) make_ends_real(line, n);
+    if (a.in.dim(a.in.rank - 1) == 1) make_ends_real(line, a.plan.length);
     store_line(a, line, at.out);
   }
 }
@@ -98,15 +96,9 @@ Result<bool> bind(BindScope& scope) {
   if (scope.has(1)) {
     MICA_TRY(length, read_int(scope.input(1).view, "dft_length"));
   }
-  FourierPlan plan{.inverse = attributes.inverse};
-  constexpr int64_t kMaxLength = int64_t{1} << 24;  // offsets and scratch stay far from their limits
-  if (length < 1 || length > kMaxLength || !fourier_factors(length, plan)) return false;
-  const int64_t roots = fourier_roots(plan);
-  MICA_TRY(void* memory, scope.memory(static_cast<size_t>(2 * roots + 1) * sizeof(float)));
-  auto* re = static_cast<float*>(memory);
-  fill_fourier_roots(plan, re, re + roots);
-  plan.re = re;
-  plan.im = re + roots;
+  FourierPlan plan;
+  MICA_TRY(const bool known, move::make_fourier_plan(scope, length, attributes.inverse, plan));
+  if (!known) return false;
   MICA_TRY(Arguments * args, scope.arguments<Arguments>());
   *args = {plan, &fourier_kernels(scope.machine->isa), x, y, axis, scope.inputs.size(), mirrored};
   MICA_TRY(const std::string_view name, kernel_name(scope, "dft", x.dtype));
@@ -114,8 +106,8 @@ Result<bool> bind(BindScope& scope) {
   MICA_TRY_STATUS(scope.add({.kernel = run,
                              .arguments = args,
                              .tasks = lines,
-                             .work = static_cast<double>(lines * length) * (plan.passes + 1) * 4,
-                             .scratch_bytes = static_cast<size_t>(4 * length) * sizeof(float),
+                             .work = move::fourier_work(plan, lines),
+                             .scratch_bytes = move::fourier_scratch_bytes(plan),
                              .name = name}));
   return true;
 }

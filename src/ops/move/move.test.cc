@@ -214,6 +214,10 @@ TEST(Range, Ends) {
          .expect = {{.numbers = {10, 8, 6}}}});
   check({.op = "range", .inputs = {scalar(1), scalar(2), scalar(0.25)}, .expect = {{.numbers = {1, 1.25, 1.5, 1.75}}}});
   check({.op = "range", .inputs = {scalar(5), scalar(1), scalar(1)}, .expect = {{.dims = {{0}}}}});
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI64, DType::kI32, DType::kI16})
+    check({.op = "range",
+           .inputs = {scalar(-7, dtype), scalar(20, dtype), scalar(5, dtype)},
+           .expect = {{.numbers = {-7, -2, 3, 8, 13, 18}}}});
   check_error({.op = "range", .inputs = {scalar(5), scalar(1), scalar(0)}}, Code::kBadValue);
 }
 TEST(Select, Rules) {
@@ -281,6 +285,31 @@ TEST(Fourier, AnyLength) {
          .attributes = {{"kind", "hann"}},
          .inputs = {scalar(4, DType::kI64)},
          .expect = {{.numbers = {0, 0.5, 1, 0.5}}}});
+}
+
+TEST(Fourier, Frames) {
+  // As above: a bin is a sum of n numbers of magnitude below 1.5.
+  for (const int64_t n : {1, 2, 9, 17, 20, 64})
+    for (const int64_t parts : {0, 1, 2})
+      for (const bool onesided : {false, true})
+        for (const bool windowed : {false, true}) {
+          std::vector<int64_t> dims{2, 70};
+          if (parts) dims.push_back(parts);
+          Problem p{.op = "stft",
+                    .attributes = {{"onesided", onesided}},
+                    .inputs = {uniform(dims), ints({7}), windowed ? uniform({n}) : absent(), ints({n})},
+                    .terms = static_cast<double>(n),
+                    .scale = 1.5 * static_cast<double>(n),
+                    .expect_kernel = n % 17 == 0 ? "" : "stft_f32"};
+          check(p);
+        }
+  check({.op = "stft",
+         .attributes = {{"onesided", true}},
+         .inputs = {list({1, 5}, {1, 2, 3, 4, 5}), scalar(1, DType::kI64), list({4}, {1, 1, 1, 1})},
+         .expect = {{.numbers = {10, 0, -2, 2, -2, 0, 14, 0, -2, 2, -2, 0}, .dims = {{1, 2, 3, 2}}}},
+         .scale = 14});
+  check_error({.op = "stft", .inputs = {uniform({1, 5}), scalar(0, DType::kI64), uniform({4})}}, Code::kBadValue);
+  check_error({.op = "stft", .inputs = {uniform({1, 3}), scalar(1, DType::kI64), uniform({4})}}, Code::kBadValue);
 }
 
 }  // namespace

@@ -102,6 +102,35 @@ Status reference(RunScope& scope) {
   return {};
 }
 
+// Whether no axis of several elements is inside of this one, or none is outside.
+bool is_at_an_end(const TensorView& view, int axis) {
+  bool innermost = true, outermost = true;
+  for (int i = 0; i < view.rank; ++i) {
+    if (i == axis || view.dim(i) == 1) continue;
+    innermost = innermost && view.stride(i) > view.stride(axis);
+    outermost = outermost && view.stride(i) < view.stride(axis);
+  }
+  return innermost || outermost;
+}
+
+// What is padded with a constant, and not cut, is a part of the result. Along an axis between others its rows would
+// stand apart, which costs its producer more than a copy.
+bool compose(const RunScope& scope, const TensorView& out, TensorView& in, int input) {
+  if (input != 0 || scope.attributes<Pad>().mode != PadMode::kConstant || in.empty()) return false;
+  if (out.dtype == DType::kString || !scope.in(1).data || (scope.has(3) && !scope.in(3).data)) return false;
+  const auto padding = read_padding(scope.in(1), scope.has(3) ? &scope.in(3) : nullptr, out.rank);
+  if (!padding.ok()) return false;
+  TensorView part = out;
+  for (int i = 0; i < out.rank; ++i) {
+    if (padding->before[i] < 0 || padding->after[i] < 0) return false;
+    if (padding->before[i] + padding->after[i] > 0 && !is_at_an_end(out, i)) return false;
+    part = slice_axis(part, i, padding->before[i], in.dim(i));
+  }
+  in.data = part.data;
+  in.strides = part.strides;
+  return true;
+}
+
 }  // namespace
 
 MICA_OP(pad) = {.name = "pad",
@@ -111,6 +140,7 @@ MICA_OP(pad) = {.name = "pad",
                 .infer = infer,
                 .reference = reference,
                 .flops = [](const CostScope&) -> int64_t { return 0; },
+                .compose = compose,
                 .dim_rule = DimRule::kMove,
                 .layout = LayoutRule::kAny};
 

@@ -92,7 +92,7 @@ Result<bool> bind(BindScope& scope) {
   if (mode == PadMode::kConstant) {
     MICA_TRY_STATUS(fill_around(scope, segments, {.operand = scope.has(2) ? 2 : move::kZero, .view = {}, .offset = 0}));
   }
-  MICA_TRY_STATUS(copy_parts(scope, segments));
+  if (!scope.stands_in_output) MICA_TRY_STATUS(copy_parts(scope, segments));
   return true;
 }
 

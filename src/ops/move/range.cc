@@ -58,6 +58,24 @@ Status infer(InferScope& scope) {
   return {};
 }
 
+// start + i · delta, modulo the type's width where it is an integer.
+template <class T, class Number>
+void fill(const TensorView& out, Number start, Number delta) {
+  T* to = out.as<T>();
+  for (int64_t i = 0; i < out.count(); ++i) to[i] = static_cast<T>(start + static_cast<Number>(i) * delta);
+}
+// False for types and strides that are left to a slower loop.
+template <class Number>
+bool fill_common(const TensorView& out, Number start, Number delta) {
+  if (!out.contiguous()) return false;
+  switch (out.dtype) {
+    case DType::kI64: fill<int64_t>(out, start, delta); return true;
+    case DType::kI32: fill<int32_t>(out, start, delta); return true;
+    case DType::kF32: fill<float>(out, start, delta); return true;
+    default: return false;
+  }
+}
+
 Status reference(RunScope& scope) {
   const DType dtype = scope.in(0).dtype;
   if (is_integer(dtype)) {
@@ -66,6 +84,7 @@ Status reference(RunScope& scope) {
     MICA_TRY(const int64_t delta, read_int(scope.in(2), "delta"));
     MICA_TRY(const int64_t count, count_of(start, limit, delta));
     MICA_TRY_STATUS(scope.allocate_output(0, std::span(&count, 1)));
+    if (fill_common(scope.out(0), static_cast<uint64_t>(start), static_cast<uint64_t>(delta))) return {};
     const Elements out(scope.out(0));
     for (int64_t i = 0; i < count; ++i)
       out.set_integer(i, static_cast<int64_t>(static_cast<uint64_t>(start) +
@@ -77,6 +96,7 @@ Status reference(RunScope& scope) {
   MICA_TRY(const double delta, read_number(scope.in(2), "delta"));
   MICA_TRY(const int64_t count, count_of(start, limit, delta));
   MICA_TRY_STATUS(scope.allocate_output(0, std::span(&count, 1)));
+  if (fill_common(scope.out(0), start, delta)) return {};
   const Elements out(scope.out(0));
   for (int64_t i = 0; i < count; ++i) out.set_number(i, start + static_cast<double>(i) * delta);
   return {};
