@@ -145,10 +145,13 @@ Status Session::set_output(size_t i, const TensorView& tensor) {
 // A symbol must have one value in all inputs.
 Status Session::bind_symbols(size_t i, const TensorView& tensor) {
   const Shape& shape = input_type(i).shape;
-  for (int d = 0; d < shape.rank; ++d)
-    MICA_CHECK(model_.plan().dims.solve(shape[d], tensor.dim(d), symbols_), kBadShape,
-               "input `{}` has {} at axis {}, which other inputs contradict",
-               model_.plan().name(model_.plan().inputs[i].name), tensor.dim(d), d);
+  for (int d = 0; d < shape.rank; ++d) {
+    if (model_.plan().dims.solve(shape[d], tensor.dim(d), symbols_)) continue;
+    String dimension;
+    MICA_TRY_STATUS(model_.plan().dims.print(shape[d], dimension));
+    return error(Code::kBadShape, "input `{}` has {} at axis {}, which the dimension `{}` elsewhere contradicts",
+                 model_.plan().name(model_.plan().inputs[i].name), tensor.dim(d), d, dimension.view());
+  }
   return {};
 }
 

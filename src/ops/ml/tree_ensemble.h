@@ -41,7 +41,7 @@ struct Tables {
 };
 
 template <class T>
-bool goes_true(const Tables<T>& t, int64_t node, T x) {
+[[gnu::noinline]] bool goes_true(const Tables<T>& t, int64_t node, T x) {
   const int64_t* row = t.nodes + node * kColumns;
   if (std::isnan(x) && row[kMissing]) return true;
   const T threshold = t.thresholds[node];
@@ -61,7 +61,7 @@ bool goes_true(const Tables<T>& t, int64_t node, T x) {
 
 // What the weights [first, end) of a leaf add to a row of the result.
 template <class T>
-void add_weights(const Tables<T>& t, int64_t first, int64_t end, double* sums, bool* seen) {
+[[gnu::noinline]] void add_weights(const Tables<T>& t, int64_t first, int64_t end, double* sums, bool* seen) {
   for (int64_t i = first; i < end; ++i) {
     const int64_t k = t.targets[i];
     const auto weight = static_cast<double>(t.weights[i]);
@@ -75,20 +75,17 @@ void add_weights(const Tables<T>& t, int64_t first, int64_t end, double* sums, b
       sums[k] += weight;
   }
 }
-template <class T>
-void begin_row(const Tables<T>& t, double* sums, bool* seen) {
-  for (int64_t k = 0; k < t.target_count; ++k) sums[k] = 0, seen[k] = false;
+[[gnu::noinline]] inline void begin_row(int64_t targets, double* sums, bool* seen) {
+  for (int64_t k = 0; k < targets; ++k) sums[k] = 0, seen[k] = false;
 }
-template <class T>
-void finish_row(const Tables<T>& t, double* sums) {
-  for (int64_t k = 0; t.aggregate == TreeAggregate::kAverage && k < t.target_count; ++k)
-    sums[k] /= static_cast<double>(t.root_count);
+[[gnu::noinline]] inline void finish_row(TreeAggregate aggregate, int64_t roots, int64_t targets, double* sums) {
+  for (int64_t k = 0; aggregate == TreeAggregate::kAverage && k < targets; ++k) sums[k] /= static_cast<double>(roots);
 }
 
 // One row of x to one row of the result. `number(i)` is feature i; `seen` has a flag per target.
 template <class T, class Number>
 void evaluate_row(const Tables<T>& t, const Number& number, double* sums, bool* seen) {
-  begin_row(t, sums, seen);
+  begin_row(t.target_count, sums, seen);
   for (int64_t r = 0; r < t.root_count; ++r) {
     int64_t node = t.roots[r];
     const int64_t* row = t.nodes + node * kColumns;
@@ -96,7 +93,7 @@ void evaluate_row(const Tables<T>& t, const Number& number, double* sums, bool* 
       node = row[goes_true(t, node, number(row[kFeature])) ? kTrue : kFalse];
     add_weights(t, row[kTrue], row[kFalse], sums, seen);
   }
-  finish_row(t, sums);
+  finish_row(t.aggregate, t.root_count, t.target_count, sums);
 }
 
 }  // namespace trees

@@ -102,15 +102,10 @@ Status reference(RunScope& scope) {
   return {};
 }
 
-// Whether no axis of several elements is inside of this one, or none is outside.
+// Whether the axis is the innermost one, or the outermost one of a dense tensor.
 bool is_at_an_end(const TensorView& view, int axis) {
-  bool innermost = true, outermost = true;
-  for (int i = 0; i < view.rank; ++i) {
-    if (i == axis || view.dim(i) == 1) continue;
-    innermost = innermost && view.stride(i) > view.stride(axis);
-    outermost = outermost && view.stride(i) < view.stride(axis);
-  }
-  return innermost || outermost;
+  const int64_t bytes = element_bytes(view.dtype), stride = view.stride(axis);
+  return stride == bytes || stride * view.dim(axis) == view.count() * bytes;
 }
 
 // What is padded with a constant, and not cut, is a part of the result. Along an axis between others its rows would

@@ -1,6 +1,8 @@
 // One transform for each frame. A window that comes at run time is read where it stands.
 #include "ops/move/stft.h"
 
+#include <algorithm>
+
 #include "ops/move/fourier_plan.h"
 #include "step/chain.h"
 #include "types/operand.h"
@@ -24,6 +26,9 @@ struct Floats {
   float operator[](int64_t i) const { return *reinterpret_cast<const float*>(at + i * stride); }
 };
 constexpr float kOne = 1;
+[[gnu::noinline]] void weigh(const Floats& samples, const Floats& window, int64_t n, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = samples[i] * window[i];
+}
 
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& a = *static_cast<const Arguments*>(arguments);
@@ -35,11 +40,9 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
     const Floats re{
         static_cast<const char*>(operands[0]) + image * a.signal.stride(0) + frame * a.step * a.signal.stride(1),
         a.signal.stride(1)};
-    const Floats im{re.at + (a.complex ? a.signal.stride(2) : 0), re.stride};
-    for (int64_t i = 0; i < n; ++i) {
-      line.re[i] = re[i] * window[i];
-      line.im[i] = a.complex ? im[i] * window[i] : 0;
-    }
+    weigh(re, window, n, line.re);
+    std::fill_n(line.im, n, 0.0f);
+    if (a.complex) weigh({re.at + a.signal.stride(2), re.stride}, window, n, line.im);
     a.kernels->run(a.plan, line);
     char* to = static_cast<char*>(operands[a.y]) + image * a.out.stride(0) + frame * a.out.stride(1);
     for (int64_t k = 0; k < bins; ++k, to += a.out.stride(2)) {
