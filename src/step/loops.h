@@ -22,24 +22,7 @@ struct PairLoops {
     b[count++] = b_stride / bytes;
   }
   // Orders by falling stride of `a` and merges loops that continue each other in both.
-  void merge() {
-    for (int i = 1; i < count; ++i)
-      for (int j = i; j > 0 && a[j - 1] < a[j]; --j) {
-        std::swap(dims[j], dims[j - 1]);
-        std::swap(a[j], a[j - 1]);
-        std::swap(b[j], b[j - 1]);
-      }
-    int last = 0;
-    for (int i = 1; i < count; ++i) {
-      const bool even = a[last] == a[i] * dims[i] && b[last] == b[i] * dims[i];
-      const int64_t merged = even ? dims[last] * dims[i] : dims[i];
-      if (!even) ++last;
-      dims[last] = merged;
-      a[last] = a[i];
-      b[last] = b[i];
-    }
-    if (count) count = last + 1;
-  }
+  void merge();
 };
 
 // Axes first ... last - 1 of two tensors of one shape.

@@ -11,12 +11,12 @@ namespace {
 struct Arguments {
   const ReduceKernels* kernels;
   ReduceArgs reduce;
-  int out_slot;
+  int from, to;  // operands
 };
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& args = *static_cast<const Arguments*>(arguments);
-  args.kernels->reduce(args.reduce, static_cast<const float*>(operands[0]),
-                       static_cast<float*>(operands[args.out_slot]), range.begin, range.end);
+  args.kernels->reduce(args.reduce, static_cast<const float*>(operands[args.from]),
+                       static_cast<float*>(operands[args.to]), range.begin, range.end);
 }
 
 // False for the kinds that the kernel does not have.
@@ -86,6 +86,50 @@ Result<bool> known_axes(const BindScope& scope, reduce::AxisSet& set) {
   return true;
 }
 
+[[gnu::noinline]] Status add_step(BindScope& scope, Arguments filled, PairLoops kept, PairLoops reduced) {
+  set_loops(kept, reduced, filled.reduce);
+  prepare_reduce(filled.reduce);
+  MICA_TRY(Arguments * args, scope.arguments<Arguments>());
+  *args = filled;
+  MICA_TRY(const std::string_view name, kernel_name(scope, "reduce", DType::kF32));
+  return scope.add({.kernel = run,
+                    .arguments = args,
+                    .tasks = args->reduce.tasks,
+                    .work = static_cast<double>(kept.size() * reduced.size()),
+                    .name = name});
+}
+
+// Whether a few neighbours are reduced together with loops outside of kept ones, as the channels of a group with all
+// pixels: rows of a few elements are slow.
+bool takes_two_steps(const PairLoops& kept, const PairLoops& reduced) {
+  constexpr int64_t kShortRun = 48;
+  const int last = reduced.count - 1;
+  return last > 0 && kept.count > 0 && reduced.a[last] == 1 && reduced.dims[last] <= kShortRun &&
+         kept.a[kept.count - 1] < reduced.a[last - 1];
+}
+
+// First the outer loops, for each of the neighbours, then these.
+Status add_two_steps(BindScope& scope, Arguments filled, PairLoops kept, PairLoops reduced) {
+  const int64_t run = reduced.dims[--reduced.count];
+  PairLoops across = kept;
+  int64_t size = run;
+  for (int i = kept.count; i-- > 0; size *= kept.dims[i]) across.b[i] = kept.a[i] = size;
+  across.push(run, sizeof(float), sizeof(float), sizeof(float));
+  across.merge();
+  MICA_TRY(const int between, scope.temporary(static_cast<size_t>(size) * sizeof(float)));
+  Arguments first = filled;
+  first.reduce.finish = ReduceFinish::kNone;
+  first.to = between;
+  MICA_TRY_STATUS(add_step(scope, first, across, reduced));
+  const ReduceFunction f = filled.reduce.function;
+  if (f == ReduceFunction::kSumOfAbs || f == ReduceFunction::kSumOfSquares)
+    filled.reduce.function = ReduceFunction::kSum;
+  filled.from = between;
+  PairLoops within;
+  within.push(run, sizeof(float), 0, sizeof(float));
+  return add_step(scope, filled, kept, within);
+}
+
 Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<Reduce>();
   const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
@@ -103,18 +147,9 @@ Result<bool> bind(BindScope& scope) {
   }
   kept.merge();
   reduced.merge();
-  Arguments filled{&reduce_kernels(scope.machine->isa), {}, static_cast<int>(scope.inputs.size())};
+  Arguments filled{&reduce_kernels(scope.machine->isa), {}, 0, static_cast<int>(scope.inputs.size())};
   if (!set_function(a.kind, reduced.size(), filled.reduce)) return false;
-  set_loops(kept, reduced, filled.reduce);
-  prepare_reduce(filled.reduce);
-  MICA_TRY(Arguments * args, scope.arguments<Arguments>());
-  *args = filled;
-  MICA_TRY(const std::string_view name, kernel_name(scope, "reduce", x.dtype));
-  MICA_TRY_STATUS(scope.add({.kernel = run,
-                             .arguments = args,
-                             .tasks = args->reduce.tasks,
-                             .work = static_cast<double>(x.count()),
-                             .name = name}));
+  MICA_TRY_STATUS((takes_two_steps(kept, reduced) ? add_two_steps : add_step)(scope, filled, kept, reduced));
   return true;
 }
 

@@ -21,7 +21,9 @@ TEST_P(ReduceKinds, Axes) {
   for (const Shape& s :
        {Shape{{3, 5, 7}, {1}, 5}, Shape{{3, 5, 7}, {-1}, 7}, Shape{{3, 5, 7}, {0, 2}, 21}, Shape{{4, 67}, {1}, 67},
         Shape{{67, 4}, {0}, 67}, Shape{{2, 3, 9, 11}, {2, 3}, 99}, Shape{{2, 37, 5, 5}, {3, 2}, 25},
-        Shape{{3, 1031}, {1}, 1031}, Shape{{1, 1}, {0}, 1}, Shape{{2, 3, 4}, {1, 1}, 3}, Shape{{1000, 3}, {0}, 1000}})
+        Shape{{3, 1031}, {1}, 1031}, Shape{{1, 1}, {0}, 1}, Shape{{2, 3, 4}, {1, 1}, 3}, Shape{{1000, 3}, {0}, 1000},
+        Shape{{2, 6, 5, 3, 4}, {1, 2, 4}, 120}, Shape{{70, 3, 48}, {0, 2}, 3360}, Shape{{70, 3, 49}, {0, 2}, 3430},
+        Shape{{5, 2, 3, 7, 2}, {0, 2, 4}, 30}})
     for (bool keep : {true, false}) {
       const double low = name == "prod" ? 0.9 : name == "log_sum" ? 0.1 : -1, high = name == "prod" ? 1.1 : 1;
       const bool sum = name != "max" && name != "min";
