@@ -155,6 +155,35 @@ TEST(MatmulInteger, OnTheKernels) {
   check(p);
 }
 
+// Both operands come at run time: batches, repeated ones, a matrix for all of them; as large as sums may be, and
+// larger.
+TEST(MatmulInteger, OfRuntimeOperands) {
+  struct Sizes {
+    std::vector<int64_t> a, b;
+  };
+  for (const auto& [a, b] : std::vector<Sizes>{{{5, 7}, {7, 4}},
+                                               {{2, 3, 5, 64}, {2, 3, 64, 33}},
+                                               {{2, 3, 5, 17}, {3, 17, 18}},
+                                               {{2, 1, 1, 17}, {1, 3, 17, 18}},
+                                               {{4, 15, 258}, {258, 16}},
+                                               {{4, 3, 259}, {4, 259, 2}}})
+    for (const DType type : {DType::kU8, DType::kI8})
+      for (const bool zeros : {false, true}) {
+        const bool is_signed = type == DType::kI8;
+        const double low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+        Problem p{.op = "matmul_integer", .epilogues = false};
+        p.inputs = {uniform(a, low, high, 1, type), uniform(b, 0, 255, 2, DType::kU8)};
+        if (zeros) p.inputs.insert(p.inputs.end(), {scalar(low, type), constant(scalar(131, DType::kU8))});
+        // Without zero points, i8 by u8 reaches 128 · 255.
+        if (a.back() <= 258) p.expect_kernel = "gemm_8bit_exact";
+        check(p);
+      }
+  // The largest sums that are exact.
+  Problem p{.op = "matmul_integer", .expect_kernel = "gemm_8bit_exact", .epilogues = false};
+  p.inputs = {list({3, 258}, {255}, DType::kU8), list({258, 17}, {255}, DType::kU8)};
+  check(p);
+}
+
 TEST(QlinearMatmul, OnTheKernels) {
   Problem p{.op = "qlinear_matmul", .expect_kernel = "gemm_8bit_exact", .epilogues = false};
   p.inputs = {uniform({4, 25}, 0, 255, 1, DType::kU8),
@@ -165,6 +194,10 @@ TEST(QlinearMatmul, OnTheKernels) {
               constant(list({18}, {0}, DType::kI8)),
               constant(scalar(0.4)),
               constant(scalar(100, DType::kU8))};
+  check(p);
+  p.inputs[0] = uniform({3, 4, 25}, 0, 255, 1, DType::kU8);
+  p.inputs[3] = uniform({3, 25, 18}, -128, 127, 2, DType::kI8);
+  p.inputs[5] = constant(scalar(0, DType::kI8));
   check(p);
 }
 

@@ -10,9 +10,9 @@ Result<bool> bind(BindScope& scope) {
   for (int i : {kAScale, kBScale, kYScale, kYZero})
     if (!scope.input(i).constant) return false;
   const TensorView &b = scope.input(kB).view, &b_scale = scope.input(kBScale).view;
-  if (b.rank != 2 || scope.input(kAScale).view.count() != 1 || scope.input(kYScale).view.count() != 1) return false;
+  if (b.rank < 2 || scope.input(kAScale).view.count() != 1 || scope.input(kYScale).view.count() != 1) return false;
   if (scope.input(kYZero).view.count() != 1 || !is_i8(scope.output(0).view.dtype)) return false;
-  const int64_t n = b.dim(1);
+  const int64_t n = b.dim(b.rank - 1);
   if (b_scale.count() != 1 && b_scale.count() != n) return false;
   MICA_TRY(const ImageOperand sums, matmul::bind_exact(scope, {.a = kA, .a_zero = kAZero, .b = kB, .b_zero = kBZero}));
   if (sums.operand < 0) return false;
