@@ -25,6 +25,22 @@ std::vector<RuleCase> region_cases() {
        "    input %s: f32[2,3,4] \"s\"\n    input %k: f32[4] \"k\"\n    constant %u: f32[4] = {1, 2, 3, 4}\n"
        "    %m = mul(%s, %u)\n    %r = add(%m, %k)\n    output %g \"g\"\n    output %r \"r\"\n  end\n"
        "%y = sub(%h, %b)\n"},
+      // A product of what is captured, what follows from it and is read by the rest or handed out; not a sum alone,
+      // which stays where it is.
+      {"move-invariants", x + "constant %n: i64[] = {3}\ninput %k: f32[4,4] \"k\"\n",
+       "%h, %o = loop(%n, _, %x, %k) carried=1\n  region \"body\"\n    input %t: i64[] \"t\"\n    input %g: bool[] "
+       "\"g\"\n    input %s: f32[2,3,4] \"s\"\n    input %u: f32[4,4] \"u\"\n"
+       "    constant %w: f32[4,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n    constant %v: f32[2,4] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
+       "    %p = matmul(%u, %w)\n    %q = relu(%p)\n    %e = matmul(%s, %q)\n    %f = matmul(%e, %v)\n"
+       "    output %g \"g\"\n    output %f \"f\"\n    output %q \"q\"\n  end\n%y = abs(%h)\n%z = abs(%o)\n"
+       "output %z \"z\"\n",
+       "constant %w: f32[4,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n%p = matmul(%k, %w)\n%q = relu(%p)\n"
+       "%h, %o = loop(%n, _, %x, %q) carried=1\n  region \"body\"\n    input %t: i64[] \"t\"\n    input %g: bool[] "
+       "\"g\"\n    input %s: f32[2,3,4] \"s\"\n    input %q: f32[4,2] \"q\"\n"
+       "    constant %v: f32[2,4] = {1, 2, 3, 4, 5, 6, 7, 8}\n"
+       "    %e = matmul(%s, %q)\n    %f = matmul(%e, %v)\n"
+       "    output %g \"g\"\n    output %f \"f\"\n    output %q \"q\"\n  end\n%y = abs(%h)\n%z = abs(%o)\n"
+       "output %z \"z\"\n"},
   };
 }
 

@@ -5,6 +5,7 @@
 #include "ir/match.h"
 #include "ops/control/loop.h"
 #include "ops/control/scan.h"
+#include "passes/declutter/region_layout.h"
 #include "passes/declutter/simplify.h"
 
 namespace mica {
@@ -13,16 +14,7 @@ MICA_DECLARE_OP(identity);
 MICA_DECLARE_OP(loop);
 MICA_DECLARE_OP(scan);
 
-namespace {
-
-// Where the operands of a node with regions stand among those of its regions, and what it carries.
-struct Layout {
-  size_t lead = 0;                                  // operands of the node before those that its regions take
-  size_t first = 0, first_result = 0, carried = 0;  // in the region
-  size_t captures = 0;                              // the first of them, in the region
-};
-
-bool layout_of(Node& node, Layout& layout) {
+bool region_layout(Node& node, RegionLayout& layout) {
   if (node.op == &op_cond) {
     layout = {.lead = 1};
   } else if (node.op == &op_loop) {
@@ -42,6 +34,8 @@ bool layout_of(Node& node, Layout& layout) {
   });
 }
 
+namespace {
+
 const Value* behind_copies(const Value* v) {
   while (v && v->producer && v->producer->op == &op_identity) v = v->producer->inputs[0];
   return v;
@@ -58,7 +52,7 @@ void move_to_end(std::vector<T>& list, size_t i) {
 }
 
 // Carried value k comes out of each turn as it went in: it is the operand of the first turn.
-bool unchanged(const Graph& graph, const Readers& readers, const Node& node, const Layout& layout, size_t k) {
+bool unchanged(const Graph& graph, const Readers& readers, const Node& node, const RegionLayout& layout, size_t k) {
   const Graph& region = *node.regions[0];
   const Value* parameter = region.inputs[layout.first + k];
   const Value* operand = node.inputs[layout.first + k + layout.lead];
@@ -68,7 +62,7 @@ bool unchanged(const Graph& graph, const Readers& readers, const Node& node, con
                      (std::ranges::find(graph.outputs, result) == graph.outputs.end() || operand->type.is_tensor()));
 }
 
-void capture(Graph& graph, Readers& readers, Node& node, const Layout& layout, size_t k) {
+void capture(Graph& graph, Readers& readers, Node& node, const RegionLayout& layout, size_t k) {
   Graph& region = *node.regions[0];
   const size_t at = layout.first + k;
   if (k < node.outputs.size()) {
@@ -92,7 +86,7 @@ void capture(Graph& graph, Readers& readers, Node& node, const Layout& layout, s
     --node.attributes<Scan>().states;
 }
 
-void sink_constant(Node& node, const Layout& layout, size_t i) {
+void sink_constant(Node& node, const RegionLayout& layout, size_t i) {
   const Value& constant = *node.inputs[i + layout.lead];
   for (const auto& region : node.regions) {
     Value* parameter = region->inputs[i];
@@ -112,8 +106,8 @@ int64_t settle_regions(Graph& graph, const DeclutterOptions&) {
   Readers readers(graph);
   int64_t changed = 0;
   for (const auto& node : graph.nodes) {
-    Layout layout;
-    if (!layout_of(*node, layout)) continue;
+    RegionLayout layout;
+    if (!region_layout(*node, layout)) continue;
     for (size_t k = layout.carried; k-- > 0;) {
       if (!unchanged(graph, readers, *node, layout, k)) continue;
       capture(graph, readers, *node, layout, k);

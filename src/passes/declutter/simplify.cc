@@ -187,6 +187,7 @@ constexpr SimplifyPass kPasses[] = {
     {"merge-equal", "y = f(x), z = f(x) → z is y", merge_equal},
     {"share-joined", "concat(x, y), concat(x, y, z) → j = concat(x, y), concat(j, z)", share_joined},
     {"settle-regions", "what a loop does not change, and constants → used in its region as they are", settle_regions},
+    {"move-invariants", "products in a loop, of what its turns do not change → in front of it", move_invariants},
     {"remove-dead", "nodes that nobody reads → nothing", remove_dead_pass},
 };
 

@@ -18,6 +18,8 @@ int64_t inline_branches(Graph& graph, const DeclutterOptions& options);
 int64_t share_joined(Graph& graph, const DeclutterOptions& options);
 // Regions take constants, and what a loop does not change, in the simplest way (regions.cc); returns how many.
 int64_t settle_regions(Graph& graph, const DeclutterOptions& options);
+// Products of what a loop's turns do not change go in front of it (invariants.cc); returns how many nodes moved.
+int64_t move_invariants(Graph& graph, const DeclutterOptions& options);
 // Types and contents of all nodes anew, in order; rules can make more of them known.
 void infer_again(Graph& graph);
 
