@@ -179,6 +179,8 @@ std::span<const TableRow<RunDef>> all_run();
 // The hook of an operator: `<op>.run.cc`, or, when there is none and OpDef::pointwise is set, the one that all
 // element-wise operators share, `pointwise.run.cc`. Null: the reference runs.
 const RunDef* find_run(const OpDef& op);
+// Hooks run when shapes are new, and are most of the code in their files: small rather than fast.
+#define MICA_AT_BIND [[gnu::cold]]
 #define MICA_RUN(id)                    \
   extern const ::mica::RunDef run_##id; \
   constinit const ::mica::RunDef run_##id

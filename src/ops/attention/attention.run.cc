@@ -221,7 +221,7 @@ Status Binder::add_steps() {
                      .name = name});
 }
 
-Result<bool> bind(BindScope& scope) { return Binder(scope).bind(); }
+MICA_AT_BIND Result<bool> bind(BindScope& scope) { return Binder(scope).bind(); }
 
 }  // namespace
 

@@ -144,7 +144,7 @@ Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& st
                     .name = "conv_gather_f32"});
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (scope.input(0).view.dtype != DType::kF32) return false;
   ConvProblem planes;
   const bool filters = filters_planes(scope, planes);

@@ -3,7 +3,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   MICA_TRY(const ImageOperand sums,
            conv::bind_exact(scope, scope.attributes<Conv>(), {.x = 0, .x_zero = 2, .w = 1, .w_zero = 3}));
   if (sums.operand < 0) return false;

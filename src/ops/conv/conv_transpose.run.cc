@@ -79,7 +79,7 @@ bool within_key(const ConvTransposeProblem& p) {
   return true;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const BoundOperand &x = scope.input(0), &w = scope.input(1);
   const TensorView& out = scope.output(0).view;
   const bool has_bias = own_inputs(scope) > 2 && scope.has(2);

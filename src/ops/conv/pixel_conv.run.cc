@@ -16,7 +16,7 @@ bool rows(const BindScope& scope, RowWindow& window) {
   return true;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& attributes = scope.attributes<PixelConv>();
   const TensorView& x = scope.input(0).view;
   ImageView in;

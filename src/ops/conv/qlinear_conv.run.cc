@@ -5,7 +5,7 @@ namespace {
 
 enum Input { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (scope.has(kBias) && !scope.input(kBias).constant) return false;
   for (int i : {kXScale, kXZero, kWScale, kYScale, kYZero})
     if (!scope.input(i).constant) return false;

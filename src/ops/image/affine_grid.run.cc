@@ -32,7 +32,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView &theta = scope.input(0).view, &out = scope.output(0).view;
   if ((theta.dtype != DType::kF32 && theta.dtype != DType::kF64) || !theta.contiguous() || !out.contiguous())
     return false;

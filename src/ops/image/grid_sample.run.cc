@@ -47,7 +47,7 @@ bool wants_copy(const GridProblem& p) {
   return p.channels >= 4 && p.in_channel != 1 && taps_of(p) >= elements;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& attributes = scope.attributes<GridSample>();
   const TensorView &x = scope.input(0).view, &places = scope.input(1).view, &out = scope.output(0).view;
   if (!types_fit(x, places) || !places.contiguous() || !strides_fit(x) || !strides_fit(out)) return false;

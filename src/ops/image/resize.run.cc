@@ -120,7 +120,7 @@ bool place_operands(const TensorView& in, const TensorView& out, int h, Resample
   return join_axes(in, first, h, p.planes, p.plane_in) && join_axes(out, first, h, planes, p.plane_out);
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView &in = scope.input(0).view, &out = scope.output(0).view;
   const auto& attributes = scope.attributes<Resize>();
   const bool nearest = attributes.mode == ResizeMode::kNearest;

@@ -200,7 +200,7 @@ Result<move::Side> pixels_of(BindScope& scope, double taps) {
   return pixels;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView &x = scope.input(0).view, &regions = scope.input(1).view, &pictures = scope.input(2).view,
                    &out = scope.output(0).view;
   if (!strides_fit(x, DType::kF32) || !strides_fit(regions, DType::kF32) || !strides_fit(pictures, DType::kI64))

@@ -59,7 +59,7 @@ bool plan_gather(const TensorView& table, const TensorView& indices, const Tenso
   return index_bytes % element_bytes(indices.dtype) == 0;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView &table = scope.input(0).view, &indices = scope.input(1).view, &out = scope.output(0).view;
   if (is_sub_byte(table.dtype) || table.dtype == DType::kString) return false;
   if (indices.dtype != DType::kI64 && indices.dtype != DType::kI32) return false;

@@ -25,7 +25,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   MICA_TRY(ElementsStep * step, scope.arguments<ElementsStep>());
   MICA_TRY(const bool fits, elements_step(scope, scope.attributes<IndexAxis>().axis, *step));
   const TensorView &data = scope.input(0).view, &out = scope.output(0).view;

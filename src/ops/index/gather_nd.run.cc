@@ -72,7 +72,7 @@ bool shapes_fit(const TensorView& data, const TensorView& indices, const TensorV
   return true;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const int64_t batch = scope.attributes<GatherNd>().batch_dims;
   const TensorView &data = scope.input(0).view, &indices = scope.input(1).view, &out = scope.output(0).view;
   const KernelFn kernel = kernel_of(data.dtype);

@@ -26,7 +26,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& attributes = scope.attributes<Scatter>();
   const TensorView &data = scope.input(0).view, &indices = scope.input(1).view, &updates = scope.input(2).view;
   MICA_TRY(ElementsStep * step, scope.arguments<ElementsStep>());

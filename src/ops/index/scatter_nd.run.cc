@@ -150,7 +150,7 @@ move::Side target_of(const BindScope& scope, int outer) {
   return to;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const Reduction reduction = scope.attributes<ScatterNd>().reduction;
   const TensorView &data = scope.input(0).view, &indices = scope.input(1).view, &updates = scope.input(2).view,
                    &out = scope.output(0).view;

@@ -109,7 +109,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& attributes = scope.attributes<TopK>();
   const TensorView &in = scope.input(0).view, &count = scope.input(1).view;
   if ((in.dtype != DType::kF32 && in.dtype != DType::kI32) || in.rank == 0 || !in.contiguous()) return false;

@@ -122,7 +122,7 @@ Status add_product(BindScope& scope, const Roles& r, const Letters& left, const 
   return move::add_copy_step(scope, {step->c, dense_of(out), 0}, {y, view_of(out, kOut), 0});
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto count = static_cast<size_t>(own_inputs(scope));
   const TensorView& y = scope.output(0).view;
   if (count > 2 || y.dtype != DType::kF32 || y.empty()) return false;

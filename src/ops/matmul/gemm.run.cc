@@ -6,7 +6,7 @@ namespace mica {
 namespace {
 
 // The summand is one number for each column (a bias), or a whole matrix (a residual); others are left to the reference.
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& g = scope.attributes<Gemm>();
   matmul::ProductOptions options{.flip_a = g.transpose_a, .flip_b = g.transpose_b, .alpha = g.alpha};
   if (own_inputs(scope) > 2 && scope.has(2) && g.beta != 0) {

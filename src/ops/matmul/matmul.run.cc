@@ -3,7 +3,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) { return matmul::bind_product(scope, {}); }
+MICA_AT_BIND Result<bool> bind(BindScope& scope) { return matmul::bind_product(scope, {}); }
 
 bool takes_residual(const BindScope& scope) { return matmul::takes_residual(scope, false, false); }
 

@@ -6,7 +6,7 @@ namespace {
 enum Input { kA, kAScale, kAZero, kB, kBScale, kBZero, kYScale, kYZero };
 
 // One scale for A and for Y, one for B or one for each of its columns, all of them constant.
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   for (int i : {kAScale, kBScale, kYScale, kYZero})
     if (!scope.input(i).constant) return false;
   const TensorView &b = scope.input(kB).view, &b_scale = scope.input(kBScale).view;

@@ -105,7 +105,7 @@ Status take_forest(BindScope& scope, trees::WalkForest& forest) {
 }
 
 // Tables that are constants, and sound: then the walk needs no checks.
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<TreeEnsemble>();
   const TensorView &x = scope.input(kX).view, &nodes = scope.input(kNodes).view;
   const bool sets = scope.has(kSets);

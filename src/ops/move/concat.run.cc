@@ -6,7 +6,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   const move::Side whole = move::output_side(scope, 0);
   MICA_TRY(const int axis, normalize_axis(scope.attributes<Concat>().axis, whole.view.rank));

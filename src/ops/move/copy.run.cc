@@ -3,7 +3,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   MICA_TRY_STATUS(move::add_copy_step(scope, move::input_side(scope, 0), move::output_side(scope, 0)));
   return true;

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   const auto& attributes = scope.attributes<BlockMove>();
   move::Side from = move::input_side(scope, 0), to = move::output_side(scope, 0);

@@ -81,7 +81,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView &x = scope.input(0).view, &y = scope.output(0).view;
   if (x.dtype != DType::kF32 || y.empty() || x.empty()) return false;
   if ((scope.has(1) && !scope.input(1).constant) || (scope.has(2) && !scope.input(2).constant)) return false;

@@ -3,7 +3,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   move::Side from = move::input_side(scope, 0);
   const move::Side to = move::output_side(scope, 0);

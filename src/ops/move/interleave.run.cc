@@ -58,7 +58,7 @@ bool mixes_rows(const BindScope& scope, int axis, InterleaveArgs& args) {
   return args.out > 0;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   const move::Side whole = move::output_side(scope, 0);
   if (whole.view.empty()) return true;

@@ -76,7 +76,7 @@ Status fill_around(BindScope& scope, const Segments* axes, const move::Side& val
   return {};
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope) || !scope.input(1).constant || (scope.has(3) && !scope.input(3).constant)) return false;
   const TensorView &in = scope.input(0).view, &out = scope.output(0).view;
   const PadMode mode = scope.attributes<Pad>().mode;

@@ -5,7 +5,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   const TensorView* operands[4];
   for (int i = 0; i < 4; ++i) {

@@ -16,7 +16,7 @@ Result<int64_t> part_length(const BindScope& scope, int64_t whole, int i) {
   return Elements(sizes.view).integer(i);
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   const move::Side whole = move::input_side(scope, 0);
   MICA_TRY(const int axis, normalize_axis(scope.attributes<Split>().axis, whole.view.rank));

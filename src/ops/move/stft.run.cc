@@ -52,7 +52,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   }
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView &x = scope.input(0).view, &window = scope.input(2).view, &y = scope.output(0).view;
   if (x.dtype != DType::kF32 || y.empty() || x.empty() || !scope.input(1).constant) return false;
   if (scope.has(3) && !scope.input(3).constant) return false;

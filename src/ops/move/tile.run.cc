@@ -4,7 +4,7 @@ namespace mica {
 namespace {
 
 // The output's axes, each as repeats of the input's; a repeat reads the same elements again.
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   const move::Side from = move::input_side(scope, 0), to = move::output_side(scope, 0);
   CopyAxis axes[2 * kMaxRank];

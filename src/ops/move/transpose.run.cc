@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!move::can_copy(scope)) return false;
   move::Side from = move::input_side(scope, 0);
   MICA_TRY(const Ints order, axis_order(scope.attributes<Transpose>(), from.view.rank));

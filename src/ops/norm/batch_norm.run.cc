@@ -39,7 +39,7 @@ bool parameter_operand(const TensorView& parameters, const TensorView& out, int 
   return chain_operand(view, out, slot, step.operand);
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<BatchNorm>();
   const TensorView &x = scope.input(0).view, &y = scope.output(0).view, &scale = scope.input(1).view;
   if (a.training || !norm::takes(scope) || x.rank < 2) return false;

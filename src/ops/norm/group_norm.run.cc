@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<GroupNorm>();
   return norm::bind_groups(scope, a.groups, a.epsilon, a.per_group);
 }

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   return norm::bind_groups(scope, scope.input(0).view.dim(1), scope.attributes<InstanceNorm>().epsilon, false);
 }
 

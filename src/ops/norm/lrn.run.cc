@@ -16,7 +16,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
                     range.begin, range.end);
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!norm::takes(scope)) return false;
   const auto& a = scope.attributes<Lrn>();
   const TensorView &x = scope.input(0).view, &y = scope.output(0).view;

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<LayerNorm>();
   return norm::bind_rows(scope, a.axis, a.epsilon, false);
 }

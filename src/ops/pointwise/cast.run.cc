@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const DType from = scope.input(0).view.dtype, to = scope.attributes<Cast>().to;
   return bind_typed(scope, {.function = TypedFunction::kConvert, .from = from, .to = to});
 }

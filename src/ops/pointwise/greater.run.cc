@@ -3,7 +3,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const DType dtype = scope.input(0).view.dtype;
   return bind_typed(scope, {.function = TypedFunction::kGreater, .from = dtype, .to = dtype, .inputs = 2});
 }

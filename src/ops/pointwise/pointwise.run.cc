@@ -41,7 +41,7 @@ Result<bool> bind_typed_pair(BindScope& scope, DType dtype) {
   return bind_typed(scope, spec);
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const DType dtype = scope.input(0).view.dtype;
   if (is_integer(dtype) || dtype == DType::kF64) return bind_typed_pair(scope, dtype);
   ChainLink link{.function = scope.op->pointwise};

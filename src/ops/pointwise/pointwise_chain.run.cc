@@ -5,7 +5,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& chain = scope.attributes<PointwiseChain>();
   ChainLink links[kMaxChainLinks];
   const size_t n = chain.functions.size();

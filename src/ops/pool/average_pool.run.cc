@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<AveragePool>();
   PoolProblem problem{.kind = PoolKind::kAverage};
   problem.count_padding = a.count_include_pad;

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   PoolProblem problem{.kind = PoolKind::kAverage};
   if (!pool::set_global(problem, scope.input(0).view)) return false;
   return pool::bind_pool(scope, problem, "global_average_pool_f32");

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const int64_t p = scope.attributes<GlobalLpPool>().p;
   if (p != 1 && p != 2) return false;
   PoolProblem problem{.kind = p == 1 ? PoolKind::kL1 : PoolKind::kL2};

@@ -4,7 +4,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<LpPool>();
   if (a.p != 1 && a.p != 2) return false;
   PoolProblem problem{.kind = a.p == 1 ? PoolKind::kL1 : PoolKind::kL2};

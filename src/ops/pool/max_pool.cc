@@ -15,18 +15,6 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-// The index of a position counted with the first spatial axis fastest.
-int64_t column_major(const Window& w, int64_t linear) {
-  std::array<int64_t, kMaxSpatial> at{};
-  for (int i = w.spatial; i-- > 0;) {
-    at[static_cast<size_t>(i)] = linear % w.in[static_cast<size_t>(i)];
-    linear /= w.in[static_cast<size_t>(i)];
-  }
-  int64_t index = 0;
-  for (int i = w.spatial; i-- > 0;) index = index * w.in[static_cast<size_t>(i)] + at[static_cast<size_t>(i)];
-  return index;
-}
-
 double lowest(DType dtype) {
   if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
   return kind_of(dtype) == NumberKind::kUnsigned ? 0 : -std::ldexp(1, bits_of(dtype) - 1);
@@ -55,8 +43,8 @@ Status reference(RunScope& scope) {
         y.set_number(window, best);
         if (scope.wants(1)) {
           const int64_t plane = place < 0 ? 0 : place / pixels * pixels;
-          indices.set_integer(window,
-                              place < 0 || !a.column_major ? place : plane + column_major(s.window, place - plane));
+          indices.set_integer(
+              window, place < 0 || !a.column_major ? place : plane + pool::column_major(s.window, place - plane));
         }
         best = least;
         place = -1;

@@ -77,6 +77,18 @@ Status infer(InferScope& scope) {
   return {};
 }
 
+// The index of a position counted with the first spatial axis fastest.
+inline int64_t column_major(const Window& w, int64_t linear) {
+  std::array<int64_t, kMaxSpatial> at{};
+  for (int i = w.spatial; i-- > 0;) {
+    at[static_cast<size_t>(i)] = linear % w.in[static_cast<size_t>(i)];
+    linear /= w.in[static_cast<size_t>(i)];
+  }
+  int64_t index = 0;
+  for (int i = w.spatial; i-- > 0;) index = index * w.in[static_cast<size_t>(i)] + at[static_cast<size_t>(i)];
+  return index;
+}
+
 struct Sizes {
   int64_t planes;  // batch · channels
   Window window;

@@ -75,6 +75,38 @@ TEST(MaxPool, IndicesAndBytes) {
          .expect = {{.numbers = {-3, -5}}}});
 }
 
+TEST(MaxPool, IndicesOnTheKernels) {
+  struct Case {
+    std::vector<int64_t> dims;
+    std::vector<Attribute> attributes;
+  };
+  for (const Case& c :
+       std::vector<Case>{{{2, 19, 8, 6}, {{"kernel", List{2, 2}}, {"strides", List{2, 2}}}},
+                         {{1, 3, 9, 7}, {{"kernel", List{3, 2}}, {"strides", List{2, 1}}, {"pads", List{1, 0, 1, 1}}}},
+                         {{1, 16, 9, 11}, {{"kernel", List{3, 3}}, {"dilations", List{2, 3}}, {"ceil_mode", true}}},
+                         {{2, 5, 17}, {{"kernel", List{4}}, {"strides", List{3}}}},
+                         {{1, 2, 5, 4, 6}, {{"kernel", List{2, 3, 2}}, {"pads", List{1, 1, 1, 1, 1, 1}}}}})
+    for (const bool column_major : {false, true})
+      for (const bool extremes : {false, true}) {
+        Problem p{.op = "max_pool",
+                  .attributes = c.attributes,
+                  .inputs = {extremes ? special(c.dims) : uniform(c.dims)},
+                  .outputs = 2,
+                  .expect_kernel = "max_pool_places"};
+        p.attributes.emplace_back("column_major", column_major);
+        check(p);
+      }
+  // Few values: of equal ones the first counts.
+  Problem p{.op = "max_pool",
+            .attributes = {{"kernel", List{3, 3}}, {"pads", List{1, 1, 1, 1}}},
+            .inputs = {uniform({1, 4, 12, 9}, 0, 3, 1, DType::kI8)},
+            .outputs = 2};
+  check(p);
+  p.inputs = {list({1, 1, 4, 4}, {-INFINITY})};
+  p.expect_kernel = "max_pool_places";
+  check(p);
+}
+
 TEST(MaxPool, BytesOnTheKernels) {
   for (const DType dtype : {DType::kU8, DType::kI8}) {
     Problem p{.op = "max_pool",

@@ -5,7 +5,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<DequantizeLinear>();
   if (scope.output(0).view.dtype != DType::kF32) return false;
   if (quant::has_epilogue_operands(scope)) return false;

@@ -93,7 +93,7 @@ int wanted(const BindScope& scope, int output) {
   return made ? static_cast<int>(scope.inputs.size()) + output : -1;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView& x = scope.input(0).view;
   if (x.dtype != DType::kF32 || x.empty() || scope.epilogue.count > 0) return false;
   MICA_TRY(Arguments * args, scope.arguments<Arguments>());

@@ -5,7 +5,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<QuantizeLinear>();
   if (scope.input(0).view.dtype != DType::kF32 || (a.precision != DType::kNone && a.precision != DType::kF32))
     return false;

@@ -20,7 +20,7 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
 }
 
 // A search along neighbours, or across neighbours; other strides are left to a dense copy.
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
   const auto& a = scope.attributes<ArgReduce>();
   if (x.dtype != DType::kF32 || x.rank == 0 || x.empty() || !strides_fit(x) || !strides_fit(out)) return false;

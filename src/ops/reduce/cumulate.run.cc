@@ -44,7 +44,7 @@ KernelFn kernel_of(bool product) {
   return product ? run<T, Running, true> : run<T, Running, false>;
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& attributes = scope.attributes<Cumulate>();
   const TensorView &x = scope.input(0).view, &where = scope.input(1).view;
   const KernelFn kernel = x.dtype == DType::kF32   ? kernel_of<float, double>(attributes.product)

@@ -130,7 +130,7 @@ Status add_two_steps(BindScope& scope, Arguments filled, PairLoops kept, PairLoo
   return add_step(scope, filled, kept, within);
 }
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<Reduce>();
   const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
   if (x.dtype != DType::kF32 || !strides_fit(x) || !strides_fit(out) || x.empty()) return false;

@@ -3,7 +3,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<Gru>();
   return rnn::bind_recurrent(scope, a, a.linear_before_reset ? rnn::Cell::kGru : rnn::Cell::kGruResetFirst, "gru_f32");
 }

@@ -3,7 +3,7 @@
 namespace mica {
 namespace {
 
-Result<bool> bind(BindScope& scope) {
+MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<Recurrent>();
   return rnn::bind_recurrent(scope, a, rnn::Cell::kTanh, "rnn_f32");
 }
