@@ -5,6 +5,7 @@
 
 namespace mica {
 
+MICA_DECLARE_OP(abs);
 MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(clip);
 MICA_DECLARE_OP(div);
@@ -17,10 +18,14 @@ MICA_DECLARE_OP(hard_swish);
 MICA_DECLARE_OP(log);
 MICA_DECLARE_OP(mish);
 MICA_DECLARE_OP(mul);
+MICA_DECLARE_OP(neg);
+MICA_DECLARE_OP(prelu);
+MICA_DECLARE_OP(relu);
 MICA_DECLARE_OP(sigmoid);
 MICA_DECLARE_OP(silu);
 MICA_DECLARE_OP(softplus);
 MICA_DECLARE_OP(square);
+MICA_DECLARE_OP(sub);
 MICA_DECLARE_OP(tanh);
 
 namespace {
@@ -90,7 +95,21 @@ Value* softplus(const Match& m, Builder& build) {
   return fits ? build.one(op_softplus, {m["x"]}) : nullptr;
 }
 
+// relu(x) and a slope times what is below 0, in which the slope does not make x larger. kNegated: times what is below 0
+// without its sign.
+template <bool kNegated>
+Value* prelu(const Match& m, Builder& build) {
+  const Type& type = m["x"]->type;
+  if (!contents::is_float(m["x"]) || type != m.root->outputs[0]->type || type.dtype != m["slope"]->type.dtype)
+    return nullptr;
+  if (m.has("half") && !is_number(m["half"], 0.5)) return nullptr;
+  return build.one(op_prelu, {m["x"], kNegated ? build.one(op_neg, {m["slope"]}) : m["slope"]});
+}
+
 std::vector<Rule> make() {
+  const auto above = [] { return is(op_relu, {any("x")}); };
+  const auto below = [] { return product(is(op_relu, {is(op_neg, {any("x")})}), constant("slope")); };
+  const auto doubled = [] { return is(op_sub, {any("x"), is(op_abs, {any("x")})}); };
   const auto half_of = [](Pattern p) { return is(op_mul, {std::move(p), constant("half")}).either(); };
   const auto shifted_clip = [] { return is(op_clip, {is(op_add, {any("x"), constant("three")}).either()}).as("gate"); };
   return {
@@ -124,6 +143,14 @@ std::vector<Rule> make() {
        product(half_of(any("x")), tanh_part()), gelu_tanh},
       {"recognise-gelu-tanh-half-last", "x · ((1 + tanh(…)) · ½) → gelu_tanh(x)",
        product(any("x"), half_of(tanh_part())), gelu_tanh},
+      {"recognise-prelu", "relu(x) + relu(-x) · a → prelu(x, -a)", is(op_add, {above(), below()}).either(),
+       prelu<true>},
+      {"recognise-prelu-of-difference", "relu(x) - relu(-x) · a → prelu(x, a)", is(op_sub, {above(), below()}),
+       prelu<false>},
+      {"recognise-prelu-of-abs", "relu(x) + (x - |x|) · a · ½ → prelu(x, a)",
+       is(op_add, {above(), half_of(product(doubled(), constant("slope")))}).either(), prelu<false>},
+      {"recognise-prelu-of-half-abs", "relu(x) + (x - |x|) · ½ · a → prelu(x, a)",
+       is(op_add, {above(), product(half_of(doubled()), constant("slope"))}).either(), prelu<false>},
       {"recognise-softplus", "log(1 + exp(x)) → softplus(x)",
        is(op_log, {is(op_add, {is(op_exp, {any("x")}), constant("one")}).either()}), softplus},
   };
