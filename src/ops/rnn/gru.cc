@@ -27,7 +27,7 @@ Status reference(RunScope& scope) {
     for (int64_t i = 0; i < hidden; ++i)
       candidates[i] = s.x_sums[2 * hidden + i] +
                       rnn::recurrent_sum(q, s, state, 2 * hidden + i) * (a.linear_before_reset ? reset[i] : 1);
-    rnn::gru_blend(rules, static_cast<const double*>(gates), static_cast<const double*>(candidates), s.h);
+    rnn::gru_blend(rules, static_cast<const double*>(gates), candidates, s.h);
   });
 }
 

@@ -19,7 +19,7 @@ Status reference(RunScope& scope) {
   return rnn::run(scope, q, [&](const rnn::Step& s) {
     const rnn::CellRules rules{functions.of(s.direction, 3), hidden, q.clip, a.input_forget};
     for (int64_t row = 0; row < 4 * hidden; ++row) gates[row] = s.x_sums[row] + rnn::recurrent_sum(q, s, s.h, row);
-    rnn::lstm_cell(rules, static_cast<const double*>(gates), s.p, q.c + s.cell, s.h);
+    rnn::lstm_cell(rules, gates, s.p, q.c + s.cell, s.h);
   });
 }
 

@@ -24,10 +24,28 @@ struct GeneralCell {
   float clip;
   bool input_forget;
   const float* peepholes;  // [direction][3 · hidden], or null
+  const EltwiseKernels* kernels;
   CellRules rules(int64_t d, int64_t hidden) const {
-    return {functions.of(static_cast<int>(d), each), hidden, static_cast<double>(clip), input_forget};
+    return {functions.of(static_cast<int>(d), each), hidden, static_cast<double>(clip), input_forget, kernels};
   }
 };
+constexpr Pointwise pointwise_of(Function f) {
+  switch (f) {
+    case Function::kSigmoid: return Pointwise::kSigmoid;
+    case Function::kTanh: return Pointwise::kTanh;
+    case Function::kRelu: return Pointwise::kRelu;
+    case Function::kAffine: return Pointwise::kAffine;
+    case Function::kLeakyRelu: return Pointwise::kLeakyRelu;
+    case Function::kHardSigmoid: return Pointwise::kHardSigmoid;
+    case Function::kElu: return Pointwise::kElu;
+    case Function::kSoftsign: return Pointwise::kSoftsign;
+    case Function::kSoftplus: return Pointwise::kSoftplus;
+    // Element-wise operators have another function at the threshold, or none.
+    case Function::kThresholdedRelu:
+    case Function::kScaledTanh: return Pointwise::kNone;
+  }
+  return Pointwise::kNone;
+}
 constexpr std::span<const Function> functions_of(Cell cell) {
   switch (cell) {
     case Cell::kLstm: return kLstmFunctions;
@@ -137,7 +155,7 @@ void reset_states(const RecurrentStep& s, const Walk& w, int64_t d, const float*
 }
 
 // The hidden gate's sums of sequence n where the reset came before the product.
-const float* candidates_of(const RecurrentStep& s, const Walk& w, int64_t n) {
+float* candidates_of(const RecurrentStep& s, const Walk& w, int64_t n) {
   return w.candidates + n * s.candidate.c_stride + 2 * s.hidden - s.candidate_from;
 }
 
@@ -148,7 +166,7 @@ void next_state_general(const RecurrentStep& s, const Walk& w, int64_t d, const 
   switch (s.cell) {
     case Cell::kLstm: {
       const float* p = s.general->peepholes ? s.general->peepholes + d * 3 * hidden : nullptr;
-      return lstm_cell(rules, static_cast<const float*>(gates), p, w.c + n * hidden, state);
+      return lstm_cell(rules, gates, p, w.c + n * hidden, state);
     }
     case Cell::kGru: {
       const float* x = sums + n * s.sums_batch;
@@ -156,7 +174,7 @@ void next_state_general(const RecurrentStep& s, const Walk& w, int64_t d, const 
       gru_gates(rules, gates);
       float* candidates = gates + 2 * hidden;
       for (int64_t i = 0; i < hidden; ++i) candidates[i] = x[2 * hidden + i] + gates[hidden + i] * candidates[i];
-      return gru_blend(rules, static_cast<const float*>(gates), static_cast<const float*>(candidates), state);
+      return gru_blend(rules, static_cast<const float*>(gates), candidates, state);
     }
     case Cell::kGruResetFirst: return gru_blend(rules, static_cast<const float*>(gates), candidates_of(s, w, n), state);
     case Cell::kTanh: return simple_cell(rules, static_cast<const float*>(gates), state);
@@ -442,7 +460,8 @@ Result<const GeneralCell*> general_cell(BindScope& scope, const Recurrent& a, Ce
     plain = plain && functions.list[i].function == defaults[i % defaults.size()];
   if (plain) return static_cast<const GeneralCell*>(nullptr);
   MICA_TRY(GeneralCell * general, scope.arguments<GeneralCell>());
-  *general = {functions, static_cast<int>(defaults.size()), a.clip, input_forget, nullptr};
+  *general = {functions, static_cast<int>(defaults.size()),   a.clip, input_forget,
+              nullptr,   &eltwise_kernels(scope.machine->isa)};
   if (!scope.has(kP)) return general;
   const Elements given(scope.input(kP).view);
   const int64_t count = scope.input(kP).view.count();
@@ -456,6 +475,13 @@ Result<const GeneralCell*> general_cell(BindScope& scope, const Recurrent& a, Ce
 }
 
 }  // namespace
+
+bool apply_on_kernels(const EltwiseKernels& kernels, const Activation& activation, float* values, int64_t count) {
+  const Pointwise f = pointwise_of(activation.function);
+  if (f == Pointwise::kNone || !in_build(f)) return false;
+  kernels.apply(f, values, nullptr, values, count, activation.alpha, activation.beta);
+  return true;
+}
 
 Result<bool> bind_recurrent(BindScope& scope, const Recurrent& a, Cell cell, std::string_view name, bool input_forget) {
   if (!suits(scope, a)) return false;
