@@ -8,7 +8,7 @@ namespace {
 // Costs in nanoseconds, of a core of about 3 GHz with 512-bit vectors; only their relations matter. Bytes per
 // nanosecond that pass through the second-level cache and beyond it, multiply-adds per nanosecond, and a call of a
 // kernel.
-constexpr double kNear = 60, kFar = 14, kWork = 60, kCall = 80;
+constexpr double kNear = 60, kFar = 14, kWork = 60, kCall = 400;
 constexpr double kLeastGain = 3000;
 constexpr int64_t kHighStrip = 14;
 constexpr int64_t kWindowRoom = 2;  // times the rows that a band needs: halves the copies of rows that stay
