@@ -46,6 +46,8 @@ bool typed_element(DType dtype, TypedElement& out) {
     case DType::kF16: out = TypedElement::kF16; return true;
     case DType::kBf16: out = TypedElement::kBF16; return true;
     case DType::kF64: out = TypedElement::kF64; return true;
+    case DType::kI16: out = TypedElement::kI16; return true;
+    case DType::kU16: out = TypedElement::kU16; return true;
     default: return false;
   }
 }

@@ -32,8 +32,9 @@ enum class TypedFunction : uint8_t {
   kQuantize,
   kDequantize,  // x, scale, zero point
 };
-// Halves are converted only, to and from kF32, and kF64 to and from kF32, kI32 and kI64.
-enum class TypedElement : uint8_t { kF32, kI32, kI64, kU8, kI8, kBool, kF16, kBF16, kF64, kCount };
+// Halves and 16-bit integers are converted only, to and from kF32 (kI16 also to and from kI32 and kI64), and kF64 to
+// and from kF32, kI32 and kI64.
+enum class TypedElement : uint8_t { kF32, kI32, kI64, kU8, kI8, kBool, kF16, kBF16, kF64, kI16, kU16, kCount };
 
 struct TypedRow {
   const char* in[kMaxTypedInputs];

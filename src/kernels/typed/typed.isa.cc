@@ -185,8 +185,9 @@ MICA_INLINE To from_float(Float x) {
   if constexpr (sizeof(To) == 4)
     return x >= 0x1p31f ? INT32_MAX : x <= -0x1p31f ? INT32_MIN : x != x ? 0 : static_cast<To>(x);
   // Narrow types keep the low bits, up to where the wide number itself has an end.
-  constexpr To kLow = To(-1) < To(0) ? static_cast<To>(-128) : To(0),
-               kHigh = To(-1) < To(0) ? To(127) : static_cast<To>(255);
+  constexpr bool kSigned = To(-1) < To(0);
+  constexpr To kLow = kSigned ? static_cast<To>(int64_t{1} << (8 * sizeof(To) - 1)) : To(0),
+               kHigh = static_cast<To>(~kLow);
   if (x >= 0x1p62f || x <= -0x1p62f) return x > 0 ? kHigh : kLow;
   return static_cast<To>(static_cast<uint64_t>(from_float<int64_t, Float>(x)));
 }
@@ -380,6 +381,18 @@ TypedRowFn find_convert(E from, E to) {
            : from == E::kI32 ? convert_row<int32_t, double>
            : from == E::kI64 ? convert_row<int64_t, double>
                              : nullptr;
+  if (from == E::kI16)
+    return to == E::kF32   ? convert_row<int16_t, float>
+           : to == E::kI32 ? convert_row<int16_t, int32_t>
+           : to == E::kI64 ? convert_row<int16_t, int64_t>
+                           : nullptr;
+  if (to == E::kI16)
+    return from == E::kF32   ? convert_row<float, int16_t>
+           : from == E::kI32 ? convert_row<int32_t, int16_t>
+           : from == E::kI64 ? convert_row<int64_t, int16_t>
+                             : nullptr;
+  if (from == E::kU16) return to == E::kF32 ? convert_row<uint16_t, float> : nullptr;
+  if (to == E::kU16) return from == E::kF32 ? convert_row<float, uint16_t> : nullptr;
   if (from == E::kF32 && to == E::kU8) return convert_to_bytes<uint8_t>;
   if (from == E::kF32 && to == E::kI8) return convert_to_bytes<int8_t>;
   switch (from) {

@@ -288,6 +288,27 @@ TEST(Cast, Saturation) {
          .inputs = {list({4}, {0, -0.0, 0.1, NAN})},
          .expect = {{.numbers = {0, 0, 1, 1}}}});
 }
+TEST(Cast, SixteenBitsOnTheKernels) {
+  for (const DType narrow : {DType::kI16, DType::kU16}) {
+    check({.op = "cast",
+           .attributes = {{"to", DType::kF32}},
+           .inputs = {special({3, 67}, 1, narrow)},
+           .expect_kernel = "cast_"});
+    check({.op = "cast", .attributes = {{"to", narrow}}, .inputs = {special({3, 67})}, .expect_kernel = "cast_"});
+    check(
+        {.op = "cast", .attributes = {{"to", narrow}}, .inputs = {list({5}, {40000.5, -40000.5, 70000, 1e12, -1e19})}});
+  }
+  for (const DType wide : {DType::kI32, DType::kI64}) {
+    check({.op = "cast",
+           .attributes = {{"to", wide}},
+           .inputs = {special({67}, 1, DType::kI16)},
+           .expect_kernel = "cast_"});
+    check({.op = "cast",
+           .attributes = {{"to", DType::kI16}},
+           .inputs = {special({67}, 1, wide)},
+           .expect_kernel = "cast_"});
+  }
+}
 TEST(Cast, FloatsBeyondTheType) {
   check({.op = "cast",
          .attributes = {{"to", DType::kI4}},
