@@ -354,6 +354,14 @@ void choose_gathered_planes(const ConvProblem& p, Isa isa, const GemmLimits& lim
   gather(p, isa, limits, 0, c);
 }
 
+// Of planes a line is the least task. Where there are fewer than threads, and a kernel's pixels of one channel are
+// neighbours, tiles of the line itself are rows of a product that threads share, to the same bits.
+bool shares_lines(const ConvProblem& p, const GemmLimits& limits) {
+  const bool neighbours =
+      p.in_channels == 1 && p.in_view.pixel == 1 && p.kernel[0] * p.kernel[1] == 1 && p.dilation[2] == 1;
+  return neighbours && !has_pixels(p) && p.images * p.out[0] * p.out[1] < limits.threads;
+}
+
 }  // namespace
 
 ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, const GemmLimits& limits,
@@ -381,7 +389,7 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_filter(p, limits, c);
   } else if (is_winograd(c.algorithm)) {
     choose_winograd(p, on_the_way, isa, limits, c);
-  } else if (has_pixels(p) || reads_planes(p)) {
+  } else if (has_pixels(p) || (reads_planes(p) && !shares_lines(p, limits))) {
     choose_planes(p, 1, limits, c);
   } else {
     choose_implicit(p, limits, c);
