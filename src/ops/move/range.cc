@@ -62,7 +62,8 @@ Status infer(InferScope& scope) {
 template <class T, class Number>
 void fill(const TensorView& out, Number start, Number delta) {
   T* to = out.as<T>();
-  for (int64_t i = 0; i < out.count(); ++i) to[i] = static_cast<T>(start + static_cast<Number>(i) * delta);
+  const int64_t count = out.count();
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(start + static_cast<Number>(i) * delta);
 }
 // False for types and strides that are left to a slower loop.
 template <class Number>
