@@ -46,6 +46,37 @@ TEST_P(Planes, GiveTheSameBits) {
           }
 }
 
+// A line of one channel is planes for one thread and rows of a product for several, to the same bits.
+TEST_P(Planes, ALineOfNumbersIsShared) {
+  for (int64_t kernel : {1, 3, 25})
+    for (int64_t stride : {1, 2, 5})
+      for (int64_t pad : {0, 2, 12}) {
+        ConvCase c;
+        c.p = {.images = 1,
+               .in_channels = 1,
+               .out_channels = 20,
+               .in = {1, 1, 9011},
+               .out = {1, 1, (9011 + 2 * pad - kernel) / stride + 1},
+               .kernel = {1, 1, kernel},
+               .stride = {1, 1, stride},
+               .pad = {0, 0, pad}};
+        c.finish();
+        c.epilogue.bias = c.bias.data();
+        const GemmLimits one{.threads = 1}, two{.threads = 2};
+        const ConvChoice alone = choose_conv(c.p, ConvAlgorithm::kImplicit, GetParam(), one),
+                         shared = choose_conv(c.p, ConvAlgorithm::kImplicit, GetParam(), two);
+        EXPECT_EQ(alone.planes, reads_planes(c.p));
+        EXPECT_FALSE(shared.planes);
+        if (kernel > 1 && stride == 1) EXPECT_GE(shared.tasks, 2);
+        c.run(GetParam(), ConvAlgorithm::kImplicit, one, 1);
+        const std::vector<float> want = c.y;
+        c.y.assign(c.y.size(), ConvCase::kUntouched);
+        c.run(GetParam(), ConvAlgorithm::kImplicit, two, 1);
+        ASSERT_EQ(c.y, want) << kernel << " " << stride << " " << pad;
+        ASSERT_NO_FATAL_FAILURE(c.check());
+      }
+}
+
 // Depths that are apart too, and padding that cuts pixels off, or holds whole tiles and lines.
 TEST_P(Planes, AnyDepthAndPadding) {
   for (int64_t width : {1, 30, 61})
