@@ -174,13 +174,30 @@ TEST(MatmulInteger, OfRuntimeOperands) {
         Problem p{.op = "matmul_integer", .epilogues = false};
         p.inputs = {uniform(a, low, high, 1, type), uniform(b, 0, 255, 2, DType::kU8)};
         if (zeros) p.inputs.insert(p.inputs.end(), {scalar(low, type), constant(scalar(131, DType::kU8))});
-        // Without zero points, i8 by u8 reaches 128 · 255.
-        if (a.back() <= 258) p.expect_kernel = "gemm_8bit_exact";
+        p.expect_kernel = "gemm_8bit_exact";
         check(p);
       }
-  // The largest sums that are exact.
-  Problem p{.op = "matmul_integer", .expect_kernel = "gemm_8bit_exact", .epilogues = false};
-  p.inputs = {list({3, 258}, {255}, DType::kU8), list({258, 17}, {255}, DType::kU8)};
+}
+
+// The largest sums of one part, of two, of sixteen, and larger ones; of constants by what they are.
+TEST(MatmulInteger, LargeSumsInParts) {
+  for (const auto& [k, kernel] :
+       {std::pair{258, "gemm_8bit_exact"}, {259, "add_exact_parts"}, {4128, "add_exact_parts"}, {4129, ""}})
+    for (const bool is_constant : {false, true}) {
+      Problem p{.op = "matmul_integer", .expect_kernel = kernel, .epilogues = false};
+      const Spec b = list({k, 17}, {255}, DType::kU8);
+      p.inputs = {list({3, k}, {255, 254, 255}, DType::kU8), is_constant ? constant(b) : b};
+      check(p);
+    }
+  Problem p{.op = "matmul_integer", .expect_kernel = "add_exact_parts", .epilogues = false};
+  p.inputs = {uniform({2, 5, 3000}, 0, 255, 1, DType::kU8), constant(uniform({3000, 33}, -128, 127, 2, DType::kI8)),
+              scalar(77, DType::kU8)};
+  check(p);
+  p.inputs.push_back(constant(uniform({33}, -128, 127, 3, DType::kI8)));  // a zero point for each column
+  check(p);
+  p.inputs[0] = uniform({5, 30}, 0, 255, 1, DType::kU8);
+  p.inputs[1] = constant(uniform({30, 33}, -128, 127, 2, DType::kI8));
+  p.expect_kernel = "gemm_8bit_exact";
   check(p);
 }
 

@@ -83,6 +83,7 @@ struct ProductStep {
   StrassenChoice strassen;  // where that is the algorithm
   GemmAlgorithm algorithm = GemmAlgorithm::kPlain;
   int a = 0, b = -1, bias = -1, residual = -1, c = 0;  // operands; b -1: packed ahead
+  int64_t a_offset = 0, b_offset = 0;                  // floats, of operands
   const GemmKernels* kernels;
   Isa isa;  // what the choice was made for
   GemmLimits limits;
@@ -93,8 +94,8 @@ inline void run_product(const void* arguments, void* const* operands, const Task
   const ProductStep& step = *static_cast<const ProductStep*>(arguments);
   const auto at = [&](int i) { return i < 0 ? nullptr : static_cast<float*>(operands[i]); };
   GemmArgs args = step.args;
-  args.a = at(step.a);
-  if (step.b >= 0) args.b = at(step.b);
+  args.a = at(step.a) + step.a_offset;
+  if (step.b >= 0) args.b = at(step.b) + step.b_offset;
   args.c = at(step.c);
   args.epilogue.bias = at(step.bias);
   args.epilogue.residual = at(step.residual);

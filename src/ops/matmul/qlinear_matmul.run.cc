@@ -14,8 +14,9 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (scope.input(kYZero).view.count() != 1 || !is_i8(scope.output(0).view.dtype)) return false;
   const int64_t n = b.dim(b.rank - 1);
   if (b_scale.count() != 1 && b_scale.count() != n) return false;
-  MICA_TRY(const ImageOperand sums, matmul::bind_exact(scope, {.a = kA, .a_zero = kAZero, .b = kB, .b_zero = kBZero}));
-  if (sums.operand < 0) return false;
+  MICA_TRY(const matmul::ExactSums sums,
+           matmul::bind_exact(scope, {.a = kA, .a_zero = kAZero, .b = kB, .b_zero = kBZero}, 1));
+  if (sums.parts == 0) return false;
   MICA_TRY(void* memory, scope.memory(static_cast<size_t>(n) * sizeof(float)));
   float* multipliers = static_cast<float*>(memory);
   const auto scale = [&](int input, int64_t i) {
@@ -25,7 +26,7 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
     multipliers[j] =
         requantize_multiplier(scale(kAScale, 0), scale(kBScale, b_scale.count() == 1 ? 0 : j), scale(kYScale, 0));
   const auto zero = static_cast<int32_t>(Elements(scope.input(kYZero).view).integer(0));
-  MICA_TRY_STATUS(matmul::finish_exact(scope, sums, multipliers, zero));
+  MICA_TRY_STATUS(matmul::finish_exact(scope, sums.part[0], multipliers, zero));
   return true;
 }
 
