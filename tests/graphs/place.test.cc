@@ -345,12 +345,21 @@ end
   EXPECT_LT(arena(kResidual, all), arena(kResidual, separate));
 }
 
-// A concatenation in place has no step of its own.
-TEST(Place, ComposedConcatenationsDoNotRun) {
+// How many steps a run of the graph takes, without element-wise chains.
+size_t steps_of(const char* text, bool compose) {
   RunOptions options;
   options.lower.chains = false;
-  const auto steps = [&] {
-    Machinery machinery(compiled(R"(graph "c"
+  options.runner.compose = compose;
+  Machinery machinery(compiled(text, options), options);
+  OwnedTensor x = support::filled(machinery.session().input_type(0), 1, 1);
+  EXPECT_TRUE(machinery.session().set_input(0, x.view()).ok());
+  EXPECT_TRUE(machinery.session().run().ok());
+  return machinery.session().runner().last_segment()->steps.size();
+}
+
+// A concatenation in place has no step of its own.
+TEST(Place, ComposedConcatenationsDoNotRun) {
+  constexpr const char* kConcatenations = R"(graph "c"
   input %x: f32[3,4] "x"
   %a = relu(%x)
   %b = neg(%x)
@@ -360,25 +369,15 @@ TEST(Place, ComposedConcatenationsDoNotRun) {
   %y = sigmoid(%e)
   output %y "y"
 end
-)",
-                                 options),
-                        options);
-    OwnedTensor x = support::filled(machinery.session().input_type(0), 1, 1);
-    EXPECT_TRUE(machinery.session().set_input(0, x.view()).ok());
-    EXPECT_TRUE(machinery.session().run().ok());
-    return machinery.session().runner().last_segment()->steps.size();
-  };
-  EXPECT_EQ(steps(), 4u);  // relu, neg, tanh, sigmoid
-  options.runner.compose = false;
-  EXPECT_EQ(steps(), 8u);  // and five parts of two concatenations, of which the kernel copies each in a step, less one
+)";
+  EXPECT_EQ(steps_of(kConcatenations, true), 4u);  // relu, neg, tanh, sigmoid
+  // And five parts of two concatenations, of which the kernel copies each in a step, less one.
+  EXPECT_EQ(steps_of(kConcatenations, false), 8u);
 }
 
 // Of a pad in place only the edge is written.
 TEST(Place, ComposedPadsCopyNothing) {
-  RunOptions options;
-  options.lower.chains = false;
-  const auto steps = [&] {
-    Machinery machinery(compiled(R"(graph "p"
+  constexpr const char* kPad = R"(graph "p"
   input %x: f32[3,4] "x"
   constant %pads: i64[4] = {0, 2, 0, 0}
   %a = relu(%x)
@@ -386,17 +385,9 @@ TEST(Place, ComposedPadsCopyNothing) {
   %y = sigmoid(%b)
   output %y "y"
 end
-)",
-                                 options),
-                        options);
-    OwnedTensor x = support::filled(machinery.session().input_type(0), 1, 1);
-    EXPECT_TRUE(machinery.session().set_input(0, x.view()).ok());
-    EXPECT_TRUE(machinery.session().run().ok());
-    return machinery.session().runner().last_segment()->steps.size();
-  };
-  EXPECT_EQ(steps(), 3u);  // relu, the edge, sigmoid
-  options.runner.compose = false;
-  EXPECT_EQ(steps(), 4u);  // and what is padded
+)";
+  EXPECT_EQ(steps_of(kPad, true), 3u);   // relu, the edge, sigmoid
+  EXPECT_EQ(steps_of(kPad, false), 4u);  // and what is padded
 }
 
 // Products read transposed operands where they stand, whichever axes change places, but for what others read, too.

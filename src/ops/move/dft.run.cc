@@ -1,7 +1,6 @@
 #include "ops/move/dft.h"
 
 #include "ops/move/fourier_plan.h"
-#include "step/chain.h"
 #include "step/run.h"
 #include "types/operand.h"
 
@@ -101,14 +100,8 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (!known) return false;
   MICA_TRY(Arguments * args, scope.arguments<Arguments>());
   *args = {plan, &fourier_kernels(scope.machine->isa), x, y, axis, scope.inputs.size(), mirrored};
-  MICA_TRY(const std::string_view name, kernel_name(scope, "dft", x.dtype));
   const int64_t lines = y.count() / (y.dim(axis) * y.dim(y.rank - 1));
-  MICA_TRY_STATUS(scope.add({.kernel = run,
-                             .arguments = args,
-                             .tasks = lines,
-                             .work = move::fourier_work(plan, lines),
-                             .scratch_bytes = move::fourier_scratch_bytes(plan),
-                             .name = name}));
+  MICA_TRY_STATUS(move::add_fourier_step(scope, plan, {"dft", run, args, lines}));
   return true;
 }
 

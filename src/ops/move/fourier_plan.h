@@ -9,15 +9,18 @@ namespace mica::move {
 Result<bool> make_fourier_plan(BindScope& scope, int64_t length, bool inverse, FourierPlan& plan);
 
 // The four arrays of a line in a worker's scratch.
-inline size_t fourier_scratch_bytes(const FourierPlan& plan) {
-  return static_cast<size_t>(4 * plan.length) * sizeof(float);
-}
 inline FourierLine fourier_line(const FourierPlan& plan, void* scratch) {
   auto* floats = static_cast<float*>(scratch);
   return {floats, floats + plan.length, floats + 2 * plan.length, floats + 3 * plan.length};
 }
-inline double fourier_work(const FourierPlan& plan, int64_t lines) {
-  return static_cast<double>(lines * plan.length) * (plan.passes + 1) * 4;
-}
+
+// A step with a line for each task.
+struct FourierStep {
+  std::string_view op;
+  KernelFn kernel;
+  const void* arguments;
+  int64_t lines;
+};
+Status add_fourier_step(BindScope& scope, const FourierPlan& plan, const FourierStep& step);
 
 }  // namespace mica::move

@@ -1,5 +1,7 @@
 #include "ops/move/fourier_plan.h"
 
+#include "step/chain.h"
+
 namespace mica::move {
 
 Result<bool> make_fourier_plan(BindScope& scope, int64_t length, bool inverse, FourierPlan& plan) {
@@ -13,6 +15,16 @@ Result<bool> make_fourier_plan(BindScope& scope, int64_t length, bool inverse, F
   plan.re = re;
   plan.im = re + roots;
   return true;
+}
+
+Status add_fourier_step(BindScope& scope, const FourierPlan& plan, const FourierStep& step) {
+  MICA_TRY(const std::string_view name, kernel_name(scope, step.op, DType::kF32));
+  return scope.add({.kernel = step.kernel,
+                    .arguments = step.arguments,
+                    .tasks = step.lines,
+                    .work = static_cast<double>(step.lines * plan.length) * (plan.passes + 1) * 4,
+                    .scratch_bytes = static_cast<size_t>(4 * plan.length) * sizeof(float),
+                    .name = name});
 }
 
 }  // namespace mica::move

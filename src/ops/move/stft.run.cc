@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "ops/move/fourier_plan.h"
-#include "step/chain.h"
 #include "types/operand.h"
 
 namespace mica {
@@ -77,14 +76,8 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
            scope.has(2),
            complex,
            scope.inputs.size()};
-  MICA_TRY(const std::string_view name, kernel_name(scope, "stft", x.dtype));
   const int64_t lines = y.dim(0) * y.dim(1);
-  MICA_TRY_STATUS(scope.add({.kernel = run,
-                             .arguments = args,
-                             .tasks = lines,
-                             .work = move::fourier_work(plan, lines),
-                             .scratch_bytes = move::fourier_scratch_bytes(plan),
-                             .name = name}));
+  MICA_TRY_STATUS(move::add_fourier_step(scope, plan, {"stft", run, args, lines}));
   return true;
 }
 
