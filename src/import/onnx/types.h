@@ -8,13 +8,13 @@
 
 namespace mica::onnx {
 
-// A model's named dimensions. Names become symbols of the same name; what a symbol cannot be called (control
-// characters, backquotes, more than 63 bytes) is replaced. A name that reads as a sum or product of names ("past +
-// sequence") is that expression.
 // Whether a dimension has a name: exporters also write `?`, `-1` or `None` where they know nothing, and two of these
 // are not one dimension.
 bool has_name(const pb::Shape::Dimension& dim);
 
+// A model's named dimensions. Names become symbols of the same name; what a symbol cannot be called (control
+// characters, backquotes, more than 63 bytes) is replaced. A name that reads as a sum or product of names ("past +
+// sequence") is that expression.
 class Symbols {
  public:
   Symbols(DimTable& dims, const ImportOptions& options) : dims_(dims), options_(options) {}

@@ -4,6 +4,7 @@
 #pragma once
 #include <cmath>
 
+#include "base/hash.h"
 #include "ops/matmul/product_step.h"
 #include "step/quantized.h"
 #include "types/requantize.h"
@@ -76,12 +77,6 @@ inline Result<const int32_t*> column_zeros(BindScope& scope, int input, int64_t 
   for (int64_t j = 0; j < columns; ++j) zeros[j] = static_cast<int32_t>(list.integer(count == 1 ? 0 : j));
   return zeros;
 }
-// Of a list of them (FNV-1a, 64 bits).
-inline int64_t key_of_zeros(const int32_t* zeros, int64_t columns) {
-  uint64_t key = 0xcbf29ce484222325;
-  for (int64_t j = 0; j < columns; ++j) key = (key ^ static_cast<uint32_t>(zeros[j])) * 0x100000001b3;
-  return static_cast<int64_t>(key);
-}
 
 // The largest distance of an element from its zero point.
 inline int64_t largest_of(DType dtype, const ZeroPoint& zero) {
@@ -136,7 +131,8 @@ inline Status take_constant(BindScope& scope, const ExactOperands& o, const int3
   const int64_t k = b.dim(0), n = b.dim(1);
   MICA_TRY(ExactPacking * packing, scope.arguments<ExactPacking>());
   *packing = {rows, n, zeros};
-  const PackKey key{static_cast<uint32_t>(PackKind::kPanels16), {rows.first, rows.count, 0, 1, key_of_zeros(zeros, n)}};
+  const auto hash = static_cast<int64_t>(hash_bytes(std::as_bytes(std::span(zeros, static_cast<size_t>(n)))));
+  const PackKey key{static_cast<uint32_t>(PackKind::kPanels16), {rows.first, rows.count, 0, 1, hash}};
   MICA_TRY(const void* packed, scope.packed(o.b, {key, static_cast<size_t>(panels_size(rows.count, n)) * sizeof(float),
                                                   pack_exact, packing}));
   step.args.b = static_cast<const float*>(packed);
@@ -193,6 +189,7 @@ inline Result<ExactSums> bind_exact(BindScope& scope, const ExactOperands& o, in
   if (!constant) {
     MICA_TRY(other, read_widened(scope, o.b, as_image(b, b.count() / n, n), b_zero));
   }
+  if (from.operand < 0 || other.operand < 0) return sums;
   const int64_t each = (k + parts - 1) / parts;
   for (int i = 0; i < parts && i * each < k; ++i) {
     const Depths rows{i * each, std::min(each, k - i * each)};
@@ -203,6 +200,7 @@ inline Result<ExactSums> bind_exact(BindScope& scope, const ExactOperands& o, in
     else if (!take_operand(scope, o, other.operand, rows, *step))
       return ExactSums();
     MICA_TRY(sums.part[i], temporary_image(scope, as_image(out, out.count() / n, n)));
+    if (sums.part[i].operand < 0) return ExactSums();
     MICA_TRY_STATUS(add_exact(scope, *step, from, sums.part[i]));
     sums.parts = i + 1;
   }

@@ -59,9 +59,10 @@ void walk_rows(const trees::Tables<T>& t, const trees::WalkForest& f, const Rows
 }
 
 // Each decision by itself.
-void evaluate_rows(const trees::Tables<float>& t, const Rows<float>& rows) {
+template <class T>
+void evaluate_rows(const trees::Tables<T>& t, const Rows<T>& rows) {
   for (int64_t n = 0; n < rows.count; ++n) {
-    const float* x = rows.x + n * rows.features;
+    const T* x = rows.x + n * rows.features;
     trees::evaluate_row(
         t, [x](int64_t i) { return x[i]; }, rows.sums + n * t.target_count, rows.seen + n * t.target_count);
   }
@@ -83,10 +84,10 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
   for (int64_t task = range.begin; task < range.end; ++task) {
     const int64_t begin = task * kRowsPerTask, count = std::min(kRowsPerTask, step.rows - begin);
     const Rows<T> rows{numbers(kX) + begin * step.features, count, step.features, sums, seen};
-    if constexpr (sizeof(T) == 4)
-      step.forest.nodes ? walk_rows(t, step.forest, rows) : evaluate_rows(t, rows);
-    else
+    if (step.forest.nodes)
       walk_rows(t, step.forest, rows);
+    else
+      evaluate_rows(t, rows);
     for (int64_t i = 0; i < count * targets; ++i) all_out[begin * targets + i] = static_cast<T>(sums[i]);
     if (all_seen) std::copy_n(seen, count * targets, all_seen + begin * targets);
   }
@@ -133,7 +134,6 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   if (x.dim(1) > 0 && x.dim(1) <= std::numeric_limits<int32_t>::max() &&
       trees::ask_alike(integers(kNodes), nodes.dim(0), weights))
     MICA_TRY_STATUS((doubles ? take_forest<double> : take_forest<float>)(scope, step->forest));
-  if (doubles && !step->forest.nodes) return false;
   constexpr double kDepth = 8;  // of a usual tree: decisions on the way to a leaf
   MICA_TRY_STATUS(
       scope.add({.kernel = doubles ? run<double> : run<float>,
