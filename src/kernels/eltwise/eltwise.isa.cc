@@ -149,6 +149,20 @@ void turn(const float* from, int64_t stride, const Block& block, float* tile) {
     }
 }
 
+// Rows of kColumns floats. Of operands that repeat them, one number for each row or one row for all, the loads are few.
+template <int kColumns>
+void copy_narrow(const float* from, int64_t step, int64_t stride, int64_t rows, float* tile) {
+  if (stride == 0)
+    for (int64_t r = 0; r < rows; ++r)
+      for (int k = 0; k < kColumns; ++k) tile[r * kColumns + k] = from[r * step];
+  else if (stride == 1)
+    for (int64_t r = 0; r < rows; ++r)
+      for (int k = 0; k < kColumns; ++k) tile[r * kColumns + k] = from[r * step + k];
+  else
+    for (int64_t r = 0; r < rows; ++r)
+      for (int k = 0; k < kColumns; ++k) tile[r * kColumns + k] = from[r * step + k * stride];
+}
+
 // A block as floats, row by row: in place where they are, else in `tile`.
 const float* gathered(const Cursor& c, const Block& block, float* tile) {
   const int64_t n = block.columns;
@@ -169,6 +183,10 @@ const float* gathered(const Cursor& c, const Block& block, float* tile) {
   }
   if (plain && c.step == 1 && !is_narrow(block) && n >= kLanes && block.rows >= kLanes) {
     turn(floats, c.stride, block, tile);
+    return tile;
+  }
+  if (plain && is_narrow(block) && n > 1) {
+    (n == 2 ? copy_narrow<2> : n == 3 ? copy_narrow<3> : copy_narrow<4>)(floats, c.step, c.stride, block.rows, tile);
     return tile;
   }
   for (int64_t k = 0; k < n; ++k)

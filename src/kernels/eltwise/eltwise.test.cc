@@ -56,6 +56,37 @@ TEST_P(EltwiseMath, StaysWithinItsBounds) {
     EXPECT_LE(worst, bound.ulp + (fused ? 0 : 1)) << info_of(bound.f).name << " at " << where;
   }
 }
+// Ordinary numbers of all sizes, then every pair of special ones.
+TEST_P(EltwiseMath, PowersAndRemainders) {
+  const float kSpecial[] = {0.0f,  -0.0f,  1.0f,   -1.0f,  2.0f,  -3.0f, 0.5f,   7.25f,   1e-40f, INFINITY, -INFINITY,
+                            3e38f, -3e38f, 1e-38f, -1e31f, 1e31f, NAN,   126.0f, -127.5f, 0.75f,  -2.25f,   16777217.f};
+  std::vector<float> x, y;
+  for (int i = 0; i < 100003; ++i) {
+    const float base = std::exp2(static_cast<float>(i % 251) - 125.0f + static_cast<float>(i % 97) / 97);
+    const float limit = 124.0f / std::fmax(1.0f, std::fabs(std::log2(base)));
+    x.push_back(i % 3 == 0 ? 1 + static_cast<float>(i % 89 - 44) / 64 : base);
+    y.push_back(i % 3 == 0 ? static_cast<float>(i % 101 - 50) : limit * (static_cast<float>(i % 199) / 99.5f - 1));
+  }
+  for (float a : kSpecial)
+    for (float b : kSpecial) x.push_back(a), y.push_back(b);
+  std::vector<float> got(x.size());
+  const bool fused = GetParam() != Isa::kPortable && GetParam() != Isa::kSse2;
+  for (Pointwise f : {Pointwise::kPow, Pointwise::kFmod, Pointwise::kMod}) {
+    eltwise_kernels(GetParam()).apply(f, x.data(), y.data(), got.data(), static_cast<int64_t>(x.size()), 1, 0);
+    double worst = 0;
+    size_t where = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double wanted = apply(f, static_cast<double>(x[i]), static_cast<double>(y[i]), 1, 0);
+      if (std::isinf(static_cast<float>(wanted)) && static_cast<double>(got[i]) == static_cast<float>(wanted)) continue;
+      if (const double error = ulps(wanted, got[i]); error > worst) worst = error, where = i;
+      if (wanted == 0) EXPECT_EQ(std::signbit(got[i]), std::signbit(wanted)) << x[i] << " " << y[i];
+    }
+    EXPECT_LE(worst, f != Pointwise::kPow ? 0.5
+                     : fused              ? 2.0
+                                          : 1.0)
+        << info_of(f).name << " of " << x[where] << " and " << y[where] << ": " << got[where];
+  }
+}
 INSTANTIATE_TEST_SUITE_P(Sets, EltwiseMath, testing::ValuesIn(every_isa()), IsaName());
 
 // How an operand of images x rows x columns lies.

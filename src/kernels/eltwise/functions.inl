@@ -1,7 +1,7 @@
 // The Pointwise functions on vectors. Comparisons put x where an unordered one chooses, so that NaN passes.
 #pragma once
 #include "kernels/math/gelu.inl"
-#include "kernels/math/math.inl"
+#include "kernels/math/pow.inl"
 #include "types/pointwise.h"
 
 namespace mica::MICA_ISA {
@@ -85,13 +85,9 @@ MICA_INLINE F32 function_of_two(F32 x, F32 y) {
   if constexpr (kF == kDiv) return div(x, y);
   if constexpr (kF == kMin) return min_nan(x, y);
   if constexpr (kF == kMax) return max_nan(x, y);
-  if constexpr (kF == kPow) return by_lane(x, y, [](float v, float w) { return __builtin_powf(v, w); });
-  if constexpr (kF == kFmod) return by_lane(x, y, [](float v, float w) { return __builtin_fmodf(v, w); });
-  if constexpr (kF == kMod)
-    return by_lane(x, y, [](float v, float w) {
-      const float r = __builtin_fmodf(v, w);
-      return r != 0 && (r < 0) != (w < 0) ? r + w : r;
-    });
+  if constexpr (kF == kPow) return pow_of(x, y);
+  if constexpr (kF == kFmod) return fmod_of(x, y);
+  if constexpr (kF == kMod) return mod_of(x, y);
   if constexpr (kF == kPrelu) return select(lt(x, zero()), mul(x, y), x);
   return x;
 }

@@ -1,5 +1,6 @@
 #include "kernels/norm/norm.h"
 
+#include "kernels/math/pow.inl"
 #include "kernels/reduce/sum.inl"
 
 namespace mica::MICA_ISA {
@@ -196,7 +197,7 @@ MICA_INLINE F32 power_of(F32 base, float beta) {
   }
   if (beta == 0.5f) return div(set1(1.0f), sqrt(base));
   if (beta == 1.0f) return div(set1(1.0f), base);
-  return by_lane(base, set1(-beta), [](float b, float e) { return __builtin_powf(b, e); });
+  return pow_of(base, set1(-beta));
 }
 
 MICA_INLINE F32 normalized(const LrnArgs& args, F32 x, F32 square) {
