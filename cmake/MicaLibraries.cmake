@@ -34,22 +34,23 @@ mica_op_table(op_table op OpDef types/op.h "" ${op_runtime_sources})
 mica_op_table(run_table run RunDef step/run.h ".run" ${op_runtime_sources})
 
 # Everything around the kernels is built for size: binding, inference, the file, the choices that kernels are called
-# with, and the references that run where no kernel fits. Kernels, what their steps do themselves (.run.cc), and the
-# worker pool (base/threads) are built for speed, but for hooks whose steps do nothing but call kernels. Sanitizers want
-# levels and tables as they are.
+# with, reductions of integers, and the references that run where no kernel fits. Kernels, what their steps do
+# themselves (.run.cc), and the worker pool (base/threads) are built for speed, but for hooks whose steps do nothing but
+# call kernels. Sanitizers want levels and tables as they are.
 if(NOT MICA_SANITIZE)
   set(small_sources ${runtime_sources} ${op_runtime_sources})
   set(choices conv/choose conv/conv conv/cost conv/picture_band conv/transpose eltwise/eltwise gemm/choose gemm/cost
-    gemm/gemm gemm/strassen move/move norm/norm pack/form pool/pool quant/quant recurrent/recurrent reduce/reduce
+    gemm/gemm gemm/strassen move/move norm/norm pack/form pool/pool quant/quant recurrent/recurrent reduce/integers
+    reduce/reduce
     typed/typed)
   set(calling_hooks conv/conv matmul/gemm matmul/matmul matmul/qlinear_matmul
     pointwise/pointwise pointwise/pointwise_chain)
   list(JOIN choices "|" choices)
   list(JOIN calling_hooks "|" calling_hooks)
-  # The walk of recurrent layers through time is in a shared file.
+  # The walk of recurrent layers through time is in a shared file; nothing but the reference draws random numbers.
   set(fast_sources ${small_sources})
   list(FILTER fast_sources INCLUDE REGEX
-    "/(kernels/.*|(base/threads|rnn/recurrent_step\\.shared)\\.cc|[a-z0-9_]+\\.run\\.cc)$")
+    "/(kernels/.*|(base/threads|rnn/recurrent_step\\.shared|random/random_[a-z]+)\\.cc|[a-z0-9_]+\\.run\\.cc)$")
   list(FILTER fast_sources EXCLUDE REGEX "/(kernels/(${choices})\\.cc|(${calling_hooks})\\.run\\.cc)$")
   list(REMOVE_ITEM small_sources ${fast_sources})
   # A compiler's or importer's exception passes through functions of the runtime that call back: visitors of attributes,

@@ -1,4 +1,4 @@
-// Reductions of f32: sums and extremes over one run of loops, and softmax along an axis.
+// Reductions of f32 and integers: sums and extremes over one run of loops, and softmax along an axis.
 //
 // A tensor is outer × reduced × lanes: `lanes` neighbouring elements (1 when the innermost loop is reduced) are reduced
 // side by side. The order of additions depends on the shape alone, on sets with fused multiply-add: elements are dealt
@@ -62,5 +62,10 @@ struct ReduceKernels {
   void (*arg)(const ArgArgs& args, const float* in, int64_t* out, int64_t begin, int64_t end);
 };
 const ReduceKernels& reduce_kernels(Isa isa);
+
+// The same of signed integers of 32 or 64 bits, modulo their width; ReduceArgs::finish is not read. Null for functions
+// and widths that are not there.
+using IntegerReduceFn = void (*)(const ReduceArgs& args, const void* in, void* out, int64_t begin, int64_t end);
+IntegerReduceFn integer_reduce(ReduceFunction function, int bits);
 
 }  // namespace mica

@@ -3,6 +3,37 @@
 #include "types/operand.h"
 
 namespace mica {
+
+Result<Col2ImGeometry> col2im_geometry(const Col2Im& attributes, const TensorView& image_shape,
+                                       const TensorView& block_shape) {
+  MICA_TRY(const Ints image, read_ints(image_shape, "image shape"));
+  MICA_TRY(const Ints block, read_ints(block_shape, "block shape"));
+  MICA_CHECK(image.size() == block.size() && image.size() + 2 <= static_cast<size_t>(kMaxRank), kBadShape,
+             "an image of rank {} with blocks of rank {}", image.size(), block.size());
+  constexpr int64_t kMax = int64_t{1} << 31;
+  Col2ImGeometry g;
+  g.rank = static_cast<int>(image.size());
+  for (size_t i = 0; i < image.size(); ++i) {
+    g.image[i] = image[i];
+    g.block[i] = block[i];
+    g.stride[i] = attributes.strides.get(i, 1);
+    g.dilation[i] = attributes.dilations.get(i, 1);
+    g.begin[i] = attributes.pads.get(i, 0);
+    const int64_t end = attributes.pads.get(i + image.size(), 0);
+    for (int64_t n : {g.image[i], g.block[i], g.stride[i], g.dilation[i]})
+      MICA_CHECK(n >= 1 && n < kMax, kBadValue, "col2im with a size of {}", n);
+    MICA_CHECK(g.begin[i] >= 0 && g.begin[i] < kMax && end >= 0 && end < kMax, kBadAttribute, "col2im with a pad of {}",
+               g.begin[i]);
+    const int64_t room = g.image[i] + g.begin[i] + end - g.dilation[i] * (g.block[i] - 1) - 1;
+    MICA_CHECK(room >= 0, kBadShape, "blocks of {} do not fit into an image of {}", g.block[i], g.image[i]);
+    g.steps[i] = room / g.stride[i] + 1;
+    const bool fits = !__builtin_mul_overflow(g.block_size, g.block[i], &g.block_size) &&
+                      !__builtin_mul_overflow(g.places, g.steps[i], &g.places);
+    MICA_CHECK(fits, kBadShape, "col2im overflows");
+  }
+  return g;
+}
+
 namespace {
 
 Status infer(InferScope& scope) {
@@ -28,44 +59,8 @@ Status infer(InferScope& scope) {
   return {};
 }
 
-struct Geometry {
-  int rank = 0;
-  int64_t image[kMaxRank], block[kMaxRank], steps[kMaxRank], stride[kMaxRank], dilation[kMaxRank], begin[kMaxRank];
-  int64_t block_size = 1, places = 1;
-};
-
-Result<Geometry> geometry_of(const RunScope& scope) {
-  const auto& attributes = scope.attributes<Col2Im>();
-  MICA_TRY(const Ints image, read_ints(scope.in(1), "image shape"));
-  MICA_TRY(const Ints block, read_ints(scope.in(2), "block shape"));
-  MICA_CHECK(image.size() == block.size() && image.size() + 2 <= static_cast<size_t>(kMaxRank), kBadShape,
-             "an image of rank {} with blocks of rank {}", image.size(), block.size());
-  constexpr int64_t kMax = int64_t{1} << 31;
-  Geometry g;
-  g.rank = static_cast<int>(image.size());
-  for (size_t i = 0; i < image.size(); ++i) {
-    g.image[i] = image[i];
-    g.block[i] = block[i];
-    g.stride[i] = attributes.strides.get(i, 1);
-    g.dilation[i] = attributes.dilations.get(i, 1);
-    g.begin[i] = attributes.pads.get(i, 0);
-    const int64_t end = attributes.pads.get(i + image.size(), 0);
-    for (int64_t n : {g.image[i], g.block[i], g.stride[i], g.dilation[i]})
-      MICA_CHECK(n >= 1 && n < kMax, kBadValue, "col2im with a size of {}", n);
-    MICA_CHECK(g.begin[i] >= 0 && g.begin[i] < kMax && end >= 0 && end < kMax, kBadAttribute, "col2im with a pad of {}",
-               g.begin[i]);
-    const int64_t room = g.image[i] + g.begin[i] + end - g.dilation[i] * (g.block[i] - 1) - 1;
-    MICA_CHECK(room >= 0, kBadShape, "blocks of {} do not fit into an image of {}", g.block[i], g.image[i]);
-    g.steps[i] = room / g.stride[i] + 1;
-    const bool fits = !__builtin_mul_overflow(g.block_size, g.block[i], &g.block_size) &&
-                      !__builtin_mul_overflow(g.places, g.steps[i], &g.places);
-    MICA_CHECK(fits, kBadShape, "col2im overflows");
-  }
-  return g;
-}
-
 // Adds one channel's columns [block_size, places] to its image.
-void add_channel(const Geometry& g, const TensorView& in, int64_t batch, int64_t row, double* image) {
+void add_channel(const Col2ImGeometry& g, const TensorView& in, int64_t batch, int64_t row, double* image) {
   const auto rank = static_cast<size_t>(g.rank);
   int64_t inside[kMaxRank] = {};
   for (int64_t b = 0; b < g.block_size; ++b, next_index(inside, std::span(g.block, rank))) {
@@ -89,7 +84,7 @@ Status reference(RunScope& scope) {
   const TensorView& in = scope.in(0);
   MICA_CHECK(in.rank == 3, kBadRank, "col2im needs rank 3, not {}", in.rank);
   MICA_CHECK(is_float(in.dtype) || !is_sub_byte(in.dtype), kBadType, "col2im of {}", name_of(in.dtype));
-  MICA_TRY(const Geometry g, geometry_of(scope));
+  MICA_TRY(const Col2ImGeometry g, col2im_geometry(scope.attributes<Col2Im>(), scope.in(1), scope.in(2)));
   MICA_CHECK(in.dim(1) % g.block_size == 0, kBadShape, "{} rows do not divide into blocks of {}", in.dim(1),
              g.block_size);
   MICA_CHECK(in.dim(2) == g.places, kBadShape, "the image has {} places for blocks, the input {} columns", g.places,

@@ -1,5 +1,6 @@
 #pragma once
 #include "types/attr.h"
+#include "types/tensor.h"
 
 namespace mica {
 
@@ -12,5 +13,16 @@ struct Col2Im {
     v("dilations", dilations, "step inside of a block per image axis; empty: 1");
   }
 };
+
+// Numbers of each image axis; `steps`: places of blocks along it.
+struct Col2ImGeometry {
+  int rank = 0;
+  int64_t image[kMaxRank], block[kMaxRank], steps[kMaxRank], stride[kMaxRank], dilation[kMaxRank], begin[kMaxRank];
+  int64_t block_size = 1, places = 1;
+};
+
+// Errors: kBadShape, kBadValue, kBadAttribute.
+Result<Col2ImGeometry> col2im_geometry(const Col2Im& attributes, const TensorView& image_shape,
+                                       const TensorView& block_shape);
 
 }  // namespace mica

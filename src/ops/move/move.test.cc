@@ -192,6 +192,33 @@ TEST(Blocks, DepthToSpaceAndBack) {
   check_error({.op = "depth_to_space", .attributes = {{"block", 2}}, .inputs = {uniform({1, 6, 2, 2})}},
               Code::kBadShape);
 }
+TEST(Col2Im, AddsBlocks) {
+  check({.op = "col2im",
+         .inputs = {iota({1, 2, 3}), constant(ints({4})), constant(ints({2}))},
+         .expect = {{.numbers = {0, 4, 6, 5}, .dims = std::vector<int64_t>{1, 1, 4}}},
+         .expect_kernel = "col2im"});
+  struct Case {
+    std::vector<int64_t> image, block, stride, dilation, pads;
+  };
+  for (const Case& c : std::vector<Case>{{{7, 9}, {3, 2}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+                                         {{7, 9}, {3, 3}, {2, 3}, {1, 2}, {1, 2, 0, 1}},
+                                         {{5, 40}, {5, 4}, {1, 1}, {1, 1}, {4, 3, 4, 3}},
+                                         {{1, 70}, {1, 16}, {1, 6}, {1, 1}, {0, 0, 0, 0}},
+                                         {{61}, {7}, {3}, {2}, {5, 1}},
+                                         {{2, 3, 4}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}}}) {
+    int64_t places = 1, size = 1;
+    for (size_t i = 0, n = c.image.size(); i < n; ++i) {
+      places *= (c.image[i] + c.pads[i] + c.pads[i + n] - c.dilation[i] * (c.block[i] - 1) - 1) / c.stride[i] + 1;
+      size *= c.block[i];
+    }
+    check({.op = "col2im",
+           .attributes = {{"strides", c.stride}, {"dilations", c.dilation}, {"pads", c.pads}},
+           .inputs = {uniform({2, 3 * size, places}), constant(ints(c.image)), constant(ints(c.block))},
+           .terms = static_cast<double>(size),
+           .expect_kernel = c.image.size() > 2 ? "" : "col2im"});
+  }
+}
+
 TEST(ShapeOf, Parts) {
   check({.op = "shape", .inputs = {uniform({2, 3, 5})}, .expect = {{.numbers = {2, 3, 5}}}});
   check({.op = "shape",

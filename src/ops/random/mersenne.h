@@ -48,8 +48,9 @@ class Mersenne {
   static constexpr uint32_t kSize = 624, kShift = 397;
   void refill() {
     for (uint32_t i = 0; i < kSize; ++i) {
-      const uint32_t y = (state_[i] & 0x80000000u) | (state_[(i + 1) % kSize] & 0x7fffffffu);
-      state_[i] = state_[(i + kShift) % kSize] ^ (y >> 1) ^ ((y & 1) ? 0x9908b0dfu : 0u);
+      const uint32_t next = i + 1 < kSize ? i + 1 : 0, far = i < kSize - kShift ? i + kShift : i + kShift - kSize;
+      const uint32_t y = (state_[i] & 0x80000000u) | (state_[next] & 0x7fffffffu);
+      state_[i] = state_[far] ^ (y >> 1) ^ (0x9908b0dfu & (0 - (y & 1)));
     }
     at_ = 0;
   }

@@ -17,6 +17,19 @@ struct CumulateStep {
   int out;
 };
 
+// One lane: what runs stays in a register.
+template <class T, class Running, bool product>
+void run_alone(const CumulateStep& step, const T* in, T* out) {
+  Running running = product ? 1 : 0;
+  const int64_t by = step.reverse ? -step.behind : step.behind;
+  int64_t at = step.reverse ? (step.n - 1) * step.behind : 0;
+  for (int64_t k = 0; k < step.n; ++k, at += by) {
+    const auto x = static_cast<Running>(in[at]), now = running;
+    running = product ? now * x : now + x;
+    out[at] = static_cast<T>(step.exclusive ? now : running);
+  }
+}
+
 // Floats run in double, as the reference has them; integers wrap.
 template <class T, class Running, bool product>
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -26,6 +39,10 @@ void run(const void* arguments, void* const* operands, const TaskRange& range) {
     const int64_t base = task / step.blocks * step.n * step.behind + first;
     const T* in = static_cast<const T*>(operands[0]) + base;
     T* out = static_cast<T*>(operands[step.out]) + base;
+    if (lanes == 1) {
+      run_alone<T, Running, product>(step, in, out);
+      continue;
+    }
     Running running[kLanes];
     std::fill_n(running, lanes, static_cast<Running>(product ? 1 : 0));
     for (int64_t k = 0; k < step.n; ++k) {

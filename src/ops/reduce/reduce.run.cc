@@ -10,13 +10,18 @@ namespace {
 
 struct Arguments {
   const ReduceKernels* kernels;
+  IntegerReduceFn of_integers;  // or null: of floats
   ReduceArgs reduce;
   int from, to;  // operands
 };
 void run(const void* arguments, void* const* operands, const TaskRange& range) {
   const auto& args = *static_cast<const Arguments*>(arguments);
-  args.kernels->reduce(args.reduce, static_cast<const float*>(operands[args.from]),
-                       static_cast<float*>(operands[args.to]), range.begin, range.end);
+  const void* from = operands[args.from];
+  void* to = operands[args.to];
+  if (args.of_integers)
+    args.of_integers(args.reduce, from, to, range.begin, range.end);
+  else
+    args.kernels->reduce(args.reduce, static_cast<const float*>(from), static_cast<float*>(to), range.begin, range.end);
 }
 
 // False for the kinds that the kernel does not have.
@@ -91,7 +96,7 @@ Result<bool> known_axes(const BindScope& scope, reduce::AxisSet& set) {
   prepare_reduce(filled.reduce);
   MICA_TRY(Arguments * args, scope.arguments<Arguments>());
   *args = filled;
-  MICA_TRY(const std::string_view name, kernel_name(scope, "reduce", DType::kF32));
+  MICA_TRY(const std::string_view name, kernel_name(scope, "reduce", scope.input(0).view.dtype));
   return scope.add({.kernel = run,
                     .arguments = args,
                     .tasks = args->reduce.tasks,
@@ -133,22 +138,30 @@ Status add_two_steps(BindScope& scope, Arguments filled, PairLoops kept, PairLoo
 MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   const auto& a = scope.attributes<Reduce>();
   const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
-  if (x.dtype != DType::kF32 || !strides_fit(x) || !strides_fit(out) || x.empty()) return false;
+  const bool integers = x.dtype == DType::kI32 || x.dtype == DType::kI64;
+  if ((x.dtype != DType::kF32 && !integers) || !strides_fit(x) || !strides_fit(out) || x.empty()) return false;
   reduce::AxisSet set;
   MICA_TRY(const bool known, known_axes(scope, set));
   if (!known) return false;
   PairLoops kept, reduced;
   for (int i = 0, o = 0; i < x.rank; ++i) {
     if (set[i])
-      reduced.push(x.dim(i), x.stride(i), 0, sizeof(float));
+      reduced.push(x.dim(i), x.stride(i), 0, element_bytes(x.dtype));
     else
-      kept.push(x.dim(i), x.stride(i), out.stride(o), sizeof(float));
+      kept.push(x.dim(i), x.stride(i), out.stride(o), element_bytes(x.dtype));
     if (!set[i] || a.keep_dims) ++o;
   }
   kept.merge();
   reduced.merge();
-  Arguments filled{&reduce_kernels(scope.machine->isa), {}, 0, static_cast<int>(scope.inputs.size())};
+  Arguments filled{&reduce_kernels(scope.machine->isa), nullptr, {}, 0, static_cast<int>(scope.inputs.size())};
   if (!set_function(a.kind, reduced.size(), filled.reduce)) return false;
+  if (integers) {
+    if (filled.reduce.finish != ReduceFinish::kNone) return false;
+    filled.of_integers = integer_reduce(filled.reduce.function, 8 * static_cast<int>(element_bytes(x.dtype)));
+    if (!filled.of_integers) return false;
+    MICA_TRY_STATUS(add_step(scope, filled, kept, reduced));
+    return true;
+  }
   MICA_TRY_STATUS((takes_two_steps(kept, reduced) ? add_two_steps : add_step)(scope, filled, kept, reduced));
   return true;
 }

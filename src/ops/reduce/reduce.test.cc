@@ -61,6 +61,21 @@ TEST_P(ReduceKinds, Integers) {
     check(
         {.op = "reduce", .attributes = {{"kind", GetParam()}}, .inputs = {uniform({3, 9}, 1, 9, 2, dtype), ints({1})}});
 }
+// Kernels of wide integers: rows, neighbours, several loops, strides, results beyond the width.
+TEST_P(ReduceKinds, WideIntegers) {
+  const std::string name = GetParam();
+  const bool has_kernel = name == "sum" || name == "max" || name == "min" || name == "prod";
+  const std::vector<std::vector<int64_t>> shapes = {{67, 1}, {1, 67}, {5, 130, 3}, {3, 7, 65}, {2, 3, 4, 5}};
+  for (DType dtype : {DType::kI32, DType::kI64})
+    for (const auto& dims : shapes)
+      for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0}, {1}, {-1}, {0, -1}, {0, 1}})
+        check({.op = "reduce",
+               .attributes = {{"kind", GetParam()}},
+               .inputs = {uniform(dims, -2e9, 2e9, 3, dtype), ints(axes)},
+               .expect_kernel = !has_kernel            ? ""
+                                : dtype == DType::kI32 ? "reduce_i32"
+                                                       : "reduce_i64"});
+}
 INSTANTIATE_TEST_SUITE_P(Reduce, ReduceKinds,
                          testing::Values("sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp",
                                          "sum_square"),
