@@ -110,6 +110,7 @@ void SegmentBinder::describe_stage(const Stage& stage, StageScope& scope) const 
   scope.machine = context_.machine;
   scope.exact = context_.exact;
   scope.low_memory = context_.low_memory;
+  scope.sizes_vary = has_bounds();
   if (kWithForms && !scratch_.byte_prices.empty())
     scope.byte_price = scratch_.byte_prices[scope.index() - segment_.first_stage];
   scope.tuning = context_.tuning;

@@ -101,6 +101,7 @@ class BindScope {
   const Machine* machine = nullptr;
   bool exact = false;              // choose algorithms by shape alone
   bool low_memory = false;         // no second, larger form of weights
+  bool sizes_vary = false;         // bounded dimensions: what needs temporaries must not be chosen by sizes
   double byte_price = 0;           // cycles that each byte of a form has to save, only for hooks with RunDef::forms
   const Tuning* tuning = nullptr;  // measured choices, which come before predicted ones; not when `exact`
   bool stands_in_output = false;   // input 0 is where OpDef::compose wants it already

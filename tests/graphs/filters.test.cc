@@ -1,4 +1,4 @@
-// Convolutions of few planes behind each other: values stay planes, and numbers what they were.
+// Convolutions of few planes behind each other, and pools of planes: values stay planes, and numbers what they were.
 #include <gtest/gtest.h>
 
 #include "support/run_graph.h"
@@ -60,6 +60,18 @@ TEST(Filters, InFrontOfALayer) {
   expect_kernels("1,3,48,48", weights("a", {3, 1, 3, 3}) + weights("b", {16, 3, 3, 3}),
                  "  %1 = conv(%x, %a) groups=3, pads=[1,1,1,1]\n  %2 = conv(%1, %b) strides=[2,2]\n  %y = tanh(%2)\n",
                  {"conv_f32_filter", "conv_f32_implicit", ""});
+}
+
+// Long rows are pooled where they lie; of short ones, and of most that are made smaller, the channels are turned.
+TEST(Filters, PoolsOfPlanes) {
+  const std::string peaks =
+      "  %1 = max_pool(%x) kernel=[3,3], pads=[1,1,1,1]\n  %2 = equal(%1, %x)\n"
+      "  %3 = cast(%2) to=f32\n  %y = mul(%3, %x)\n";
+  expect_kernels("2,20,9,40", "", peaks, {"max_pool_f32", "equal_f32", "cast_bool", "mul_f32"});
+  const std::string average = "  %y = average_pool(%x) kernel=[2,2], strides=[2,2], pads=[1,0,0,1]\n";
+  expect_kernels("2,20,9,71", "", average, {"average_pool_f32"});
+  expect_kernels("2,20,9,40", "", average, {"channels_last_f32", "average_pool_f32", "channels_first_f32"});
+  expect_kernels("2,3,4,5,30", "", "  %y = average_pool(%x) kernel=[2,3,1]\n", {"average_pool_f32"});
 }
 
 }  // namespace

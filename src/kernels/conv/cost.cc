@@ -24,6 +24,7 @@ constexpr double kDiagonalsCycles = 1.1, kOneSumCycles = 1.6;  // of groups: a m
 constexpr double kBandCycles = 3;    // a vector of a pixel, read or written, on its way into a band
 constexpr double kFinishCycles = 8;  // a vector of a group's sums: its exchanges and its store
 constexpr double kFilterCycles = 1.1, kSharedCycles = 0.8;  // a vector of one step of planes; of four outputs together
+constexpr double kRowCopyCycles = 110;                      // of planes, whatever its length
 constexpr double kSumCycles = 2.5;                          // a vector of a product, on its way into a sum
 
 constexpr double kDeviations = 8;
@@ -81,14 +82,16 @@ double filter_cycles(const ConvProblem& p, Isa isa) {
   const int64_t lines = p.images * p.out[0] * p.out[1], vectors = ceil_div(p.out[2], lanes);
   const int64_t steps = p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups);
   const double each = p.out_channels / p.groups < 4 ? kFilterCycles : kSharedCycles;
-  const auto copied = static_cast<double>(p.images * p.in_channels * p.in[0] * p.in[1] * p.in[2]);
+  // Rows under a depth of outputs are copied for each of them.
+  const auto copied = static_cast<double>(p.images * p.in_channels * p.out[0] * p.kernel[0] * p.in[1]);
   return static_cast<double>(lines * vectors * p.out_channels) * (static_cast<double>(steps) * each + kFinishCycles) +
-         copied * 8 / kCopyBytes;
+         copied * (kRowCopyCycles + static_cast<double>(p.in[2]) * 8 / kCopyBytes);
 }
 
-// Turning planes, for the algorithms that want adjacent channels.
-double turn_cycles(const ConvView& v, const int64_t (&extent)[3], int64_t elements) {
-  return v.channel == 1 ? 0 : static_cast<double>(elements * extent[0] * extent[1] * extent[2]) * 8 / kCopyBytes;
+// Turning planes, for the algorithms that want adjacent channels: squares of them, or one by one where they are few.
+double turn_cycles(const ConvView& v, const int64_t (&extent)[3], int64_t images, int64_t channels) {
+  const auto elements = static_cast<double>(images * channels * extent[0] * extent[1] * extent[2]);
+  return v.channel == 1 ? 0 : elements * (channels < kPanel ? 1 : 8 / kCopyBytes);
 }
 
 double depthwise_cycles(const ConvProblem& p, Isa isa) {
@@ -238,8 +241,8 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     else
       one.cycles = reads_planes(p) || reads_pixels(p) ? plane_cycles(p, isa) : implicit_cycles(p, isa, limits);
     if (kWithFilter && one.algorithm == ConvAlgorithm::kFilter) continue;
-    if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p.in_view, p.in, p.images * p.in_channels);
-    if (kWithFilter) one.cycles += turn_cycles(p.out_view, p.out, p.images * p.out_channels);
+    if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p.in_view, p.in, p.images, p.in_channels);
+    if (kWithFilter) one.cycles += turn_cycles(p.out_view, p.out, p.images, p.out_channels);
   }
   return c;
 }

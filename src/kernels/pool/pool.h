@@ -2,8 +2,8 @@
 // kernel is the whole input.
 //
 // Maximum: NaN in a window gives NaN; a window without a pixel gives -inf. Sums run along a row first, then over rows,
-// then over depths, or over the columns of large windows first, then along the row: the error of a large window grows
-// with its sides and not with its area.
+// then over depths, or over columns first, then along the row (large windows, and lines): the error of a large window
+// grows with its sides and not with its area.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -44,13 +44,28 @@ struct PoolProblem {
   PoolView in_view, out_view;
 };
 
+// Pixels between the first and behind the last tap of a row.
+int64_t reach_of(const PoolProblem& problem);
+
+// Whether maxima and averages that are not of the whole input are made by this build.
+constexpr bool kWithWindows = has_part("operator", "max_pool") || has_part("operator", "average_pool");
+
+// Rows as lines of numbers: maxima and averages of few dense channels, planes among them (as images of one channel).
+constexpr int64_t kMostLine = 4096;                                    // floats of a line that are looked at together
+constexpr int64_t kMostLineChannels = 128, kMostStridedChannels = 32;  // of more, taps alone cost less
+bool suits_lines(const PoolProblem& problem);
+
+// Whether planes, as images of one channel, are better off as they are than turned: where rows are long.
+bool suits_planes(const PoolProblem& problem);
+
 // A task is some output rows of some channels.
 struct PoolChoice {
+  bool lines = false;
   int64_t row_block = 0, channel_block = 0, tasks = 0;
 };
 // Pure; a result does not depend on it.
 PoolChoice choose_pool(const PoolProblem& problem, int threads);
-// "max 1x112x112x64 -> 56x56 kernel=1x3x3 tasks=4"; returns the length, writes at most size.
+// "max 1x112x112x64 -> 56x56 kernel=1x3x3 lines=0 tasks=4"; returns the length, writes at most size.
 size_t print(const PoolProblem& problem, const PoolChoice& choice, char* out, size_t size);
 
 struct PoolArgs {

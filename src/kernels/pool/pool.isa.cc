@@ -75,10 +75,8 @@ MICA_INLINE void pool_channels(const Windows& w, int64_t channel, float* out, in
 // Large windows: columns first, once for all outputs that share them, then neighbouring columns.
 constexpr int64_t kColumns = 128;  // that are kept at a time
 constexpr int64_t kWiden = 8;      // fewer taps are as fast one by one as by windows of half their length
-constexpr bool kWithWindows = has_part("operator", "max_pool") || has_part("operator", "average_pool");
 template <PoolKind kKind>
 constexpr bool kSharesColumns = kWithWindows && (kKind == PoolKind::kMax || kKind == PoolKind::kAverage);
-MICA_INLINE int64_t reach_of(const PoolProblem& p) { return (p.kernel[2] - 1) * p.dilation[2] + 1; }
 // Whether neighbouring windows touch, and columns of some of them can be kept.
 MICA_INLINE bool keeps_columns(const PoolProblem& p) {
   return p.out[2] > 1 && reach_of(p) <= kColumns / 2 && p.stride[2] <= reach_of(p);
@@ -163,45 +161,132 @@ void pool_row(const PoolProblem& p, const Windows& w, float* out, int64_t channe
   }
 }
 
-// Maxima of few channels, side by side: a row is one line of numbers, whose neighbours are `channels` apart. Windows
-// begin at every pixel, of which the outputs' are kept. (Sums would depend on the instruction set.)
-constexpr bool kWithLines = kLanes >= 8 && has_part("operator", "max_pool");
-constexpr int64_t kLineRoom = 4096;
-MICA_INLINE bool has_lines(const PoolProblem& p) {
-  return kWithLines && 2 * p.channels <= kLanes && p.in_view.pixel == p.channels && p.out_view.pixel == p.channels &&
-         p.out[2] > 1 && 2 * reach_of(p) * p.channels <= kLineRoom && p.stride[2] <= reach_of(p);
+// Few channels: a row is one line of numbers, whose neighbours are `channels` apart. Windows begin at every pixel, of
+// which the outputs' are kept.
+constexpr int64_t kLineRoom = kMostLine + 2 * kLanes;  // vectors may reach behind a line
+constexpr int kTogether = kLanes >= 8 ? 4 : 1;         // vectors, so that loops over taps cost little
+
+// kVectors vectors of columns; the last one has `lanes`.
+template <PoolKind kKind, int kVectors, bool kFull>
+MICA_INLINE void take_columns(const Windows& w, const float* from, float* to, int lanes) {
+  F32 sum[kVectors];
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = start<kKind>();
+  for (int64_t z = 0; z < w.counts[0]; ++z, from += w.steps[0]) {
+    const float* in = from;
+    for (int64_t y = 0; y < w.counts[1]; ++y, in += w.steps[1])
+      MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] =
+          take<kKind>(sum[v], kFull ? load(in + v * kLanes) : load_partial(in, lanes));
+  }
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) store(to + v * kLanes, sum[v]);
 }
 
-// w: as of pool_row.
-void max_of_line(const PoolProblem& p, const Windows& w, float* out) {
-  alignas(64) float line[kLineRoom + 2 * kLanes];
-  const int64_t c = p.channels, stride = p.stride[2] * c, most = (kLineRoom / c - reach_of(p)) / p.stride[2] + 1;
-  const F32 least = set1(-__builtin_inff());
+// The columns of pixels [begin, end) behind `before` floats of padding, and padding up to `floats`.
+template <PoolKind kKind>
+MICA_INLINE void fill_line(const Windows& w, const float* in, float* line, int64_t before, int64_t inside,
+                           int64_t floats) {
+  for (int64_t i = 0; i < before; i += kLanes) store(line + i, start<kKind>());
+  int64_t i = 0;
+  for (; i + kTogether * kLanes <= inside; i += kTogether * kLanes)
+    take_columns<kKind, kTogether, true>(w, in + i, line + before + i, kLanes);
+  for (; i + kLanes <= inside; i += kLanes) take_columns<kKind, 1, true>(w, in + i, line + before + i, kLanes);
+  if (i < inside) take_columns<kKind, 1, false>(w, in + i, line + before + i, static_cast<int>(inside - i));
+  for (i = before + inside; i < floats + kLanes; i += kLanes) store(line + i, start<kKind>());
+}
+
+template <PoolKind kKind, int kVectors, bool kFull>
+MICA_INLINE void join_windows(const float* line, int64_t step, int64_t taps, int64_t width, F32 factor, float* out,
+                              int lanes) {
+  F32 sum[kVectors];
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = load(line + v * kLanes);
+  for (int64_t t = width; t < taps; t += width) {
+    const float* at = line + (t + width <= taps ? t : taps - width) * step;
+    MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = join<kKind>(sum[v], load(at + v * kLanes));
+  }
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) {
+    const F32 y = kKind == PoolKind::kAverage ? mul(sum[v], factor) : sum[v];
+    if (kFull)
+      store(out + v * kLanes, y);
+    else
+      store_partial(out, y, lanes);
+  }
+}
+
+// The windows that begin at each of `floats` numbers of a line; sums times the factor.
+template <PoolKind kKind>
+MICA_INLINE void windows_of_line(const float* line, int64_t step, int64_t taps, int64_t width, F32 factor, float* out,
+                                 int64_t floats) {
+  int64_t i = 0;
+  for (; i + kTogether * kLanes <= floats; i += kTogether * kLanes)
+    join_windows<kKind, kTogether, true>(line + i, step, taps, width, factor, out + i, kLanes);
+  for (; i + kLanes <= floats; i += kLanes)
+    join_windows<kKind, 1, true>(line + i, step, taps, width, factor, out + i, kLanes);
+  if (i < floats)
+    join_windows<kKind, 1, false>(line + i, step, taps, width, factor, out + i, static_cast<int>(floats - i));
+}
+
+// Sums of the outputs [ox, ox + count) of a row were divided by whole windows: those that lack columns get theirs.
+[[gnu::noinline]] void mend_edges(const PoolProblem& p, int64_t ox, int64_t count, float* out) {
+  const int64_t taps = p.kernel[2];
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t begin = (ox + i) * p.stride[2] - p.pad[2], room = p.in[2] - reach_of(p) - begin;
+    if (begin >= 0 && room >= 0) {  // on to the first window that reaches beyond the end
+      i += room / p.stride[2];
+      continue;
+    }
+    const int64_t columns = window_of(p, 2, ox + i).count;
+    const float factor = columns > 0 ? static_cast<float>(taps) / static_cast<float>(columns) : 0.0f;
+    for (int64_t c = 0; columns != taps && c < p.channels; ++c) out[i * p.channels + c] *= factor;
+  }
+}
+
+// Those of each stride-th pixel alone. Whole vectors are written in order: what reaches behind a pixel is overwritten
+// by the next one.
+template <PoolKind kKind>
+MICA_INLINE void windows_of_pixels(const PoolProblem& p, const float* line, int64_t width, F32 factor, float* out,
+                                   int64_t count) {
+  const int64_t c = p.channels, step = p.dilation[2] * c, by = p.stride[2] * c;
+  for (int64_t i = 0; i < count; ++i, line += by, out += c)
+    for (int64_t j = 0; j < c; j += kLanes) {
+      if (i + 1 < count || j + kLanes <= c)
+        join_windows<kKind, 1, true>(line + j, step, p.kernel[2], width, factor, out + j, kLanes);
+      else
+        join_windows<kKind, 1, false>(line + j, step, p.kernel[2], width, factor, out + j, static_cast<int>(c - j));
+    }
+}
+
+// Each stride-th pixel of a line.
+[[gnu::noinline]] void keep_pixels(const float* line, int64_t stride, int64_t channels, int64_t count, float* out) {
+  if (channels == 1 && stride == 2)
+    for (int64_t i = 0; i < count; ++i) out[i] = line[2 * i];
+  else
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t c = 0; c < channels; ++c) out[i * channels + c] = line[i * stride * channels + c];
+}
+
+// A row; w: as of pool_row. Windows of some pixels may be written over the line: those before them are not read again.
+template <PoolKind kKind>
+void pool_line(const PoolProblem& p, const Windows& w, float* out) {
+  alignas(64) float line[kLineRoom];
+  const float pixels = w.scale * static_cast<float>(p.kernel[2]);
+  const F32 factor = set1(pixels > 0 ? 1.0f / pixels : 0.0f);
+  const int64_t c = p.channels, most = (kMostLine / c - reach_of(p)) / p.stride[2] + 1;
   for (int64_t ox = 0; ox < p.out[2]; ox += most) {
     const int64_t count = p.out[2] - ox < most ? p.out[2] - ox : most, first = ox * p.stride[2] - p.pad[2];
     const int64_t reach = (count - 1) * p.stride[2] + reach_of(p);
     const int64_t begin = first < 0 ? 0 : first, end = first + reach < p.in[2] ? first + reach : p.in[2];
-    const int64_t before = (begin - first < reach ? begin - first : reach) * c;
-    const int64_t inside = end > begin ? (end - begin) * c : 0;
-    for (int64_t i = 0; i < before; i += kLanes) store(line + i, least);
-    for (int64_t i = 0; i < inside; i += kLanes) {
-      const int lanes = inside - i < kLanes ? static_cast<int>(inside - i) : kLanes;
-      F32 column = least;
-      const float* in = w.x + begin * c + i;
-      for (int64_t z = 0; z < w.counts[0]; ++z, in += w.steps[0])
-        for (int64_t y = 0; y < w.counts[1]; ++y) column = max_nan(column, load_partial(in + y * w.steps[1], lanes));
-      store(line + before + i, column);
+    const int64_t before = begin - first < reach ? begin - first : reach;
+    fill_line<kKind>(w, w.x + begin * c, line, before * c, end > begin ? (end - begin) * c : 0, reach * c);
+    int64_t width = 1;
+    if constexpr (kKind == PoolKind::kMax) width = widen_maxima(line, reach * c, p.dilation[2] * c, p.kernel[2]);
+    if (p.stride[2] > 1 && 2 * c >= kLanes) {
+      windows_of_pixels<kKind>(p, line, width, factor, out, count);
+    } else {
+      const bool all = p.stride[2] == 1;
+      windows_of_line<kKind>(line, p.dilation[2] * c, p.kernel[2], width, factor, all ? out : line,
+                             ((count - 1) * p.stride[2] + 1) * c);
+      if (!all) keep_pixels(line, p.stride[2], c, count, out);
     }
-    for (int64_t i = before + inside; i < reach * c + kLanes; i += kLanes) store(line + i, least);
-    const bool all = p.stride[2] == 1;
-    const int64_t places = (count - 1) * stride + c;
-    const int64_t width = widen_maxima(line, reach * c, p.dilation[2] * c, p.kernel[2]);
-    for (int64_t i = 0; i < places; i += kLanes) {
-      const F32 window = join_taps<PoolKind::kMax>(line + i, p.dilation[2] * c, p.kernel[2], width);
-      store_partial((all ? out : line) + i, window, places - i < kLanes ? static_cast<int>(places - i) : kLanes);
-    }
-    for (int64_t i = 0; !all && i < count; ++i)
-      for (int64_t j = 0; j < c; ++j) out[i * c + j] = line[i * stride + j];
+    if constexpr (kKind == PoolKind::kAverage) mend_edges(p, ox, count, out);
     out += count * c;
   }
 }
@@ -218,14 +303,13 @@ void pool_rows(const PoolArgs& args, int64_t row_begin, int64_t row_end, int64_t
     float* out = args.y + image * p.out_view.image + oz * p.out_view.depth + oy * p.out_view.row;
     const int64_t steps[3] = {p.dilation[0] * p.in_view.depth, p.dilation[1] * p.in_view.row, p.in_view.pixel};
     if constexpr (kSharesColumns<kKind>) {
-      const bool lines = kKind == PoolKind::kMax && has_lines(p);
-      if (lines || shares_columns(p)) {
+      if (args.choice.lines || shares_columns(p)) {
         const Windows w{x,
                         {z.last - z.first, y.last - y.first, p.in[2]},
                         {steps[0], steps[1], steps[2]},
                         static_cast<float>(z.count * y.count)};
-        if (lines)
-          max_of_line(p, w, out);
+        if (args.choice.lines)
+          pool_line<kKind>(p, w, out);
         else
           pool_row<kKind>(p, w, out, channel_begin, channel_end);
         continue;

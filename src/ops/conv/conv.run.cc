@@ -39,7 +39,8 @@ bool filters_planes(const BindScope& scope, ConvProblem& p) {
   if (!sizes.ok() || !conv::kernel_problem(*sizes, p) || x.empty() || y.empty()) return false;
   p.in_view = conv::view_of(in);
   p.out_view = conv::view_of(out);
-  return conv_fits(p, ConvAlgorithm::kFilter) && algorithm_of(scope, p) == ConvAlgorithm::kFilter;
+  if (!conv_fits(p, ConvAlgorithm::kFilter)) return false;
+  return scope.sizes_vary ? p.out_channels < kPanel : algorithm_of(scope, p) == ConvAlgorithm::kFilter;
 }
 
 // All rows of all images, as dense tensors; false when the problem is none for the kernels.

@@ -10,19 +10,37 @@ void run_pool_step(const void* arguments, void* const* operands, const TaskRange
   step.kernels->run(args, range.begin, range.end);
 }
 
+namespace {
+
+// Planes as images of one channel; false where pixels of a row or planes of different images are no even steps apart.
+bool as_planes(const ImageView& view, ImageView& planes) {
+  if (view.pixel != 1 || (view.images > 1 && view.image != view.channels * view.channel)) return false;
+  planes = view;
+  planes.images = view.images * view.channels;
+  planes.image = view.channels == 1 ? view.image : view.channel;
+  planes.channels = planes.channel = 1;
+  return true;
+}
+
+void set_images(PoolProblem& p, const BindScope& scope, const ImageView& from, const ImageView& to) {
+  p.images = from.images;
+  p.channels = from.channels;
+  std::copy_n(from.extent, 3, p.in);
+  std::copy_n(to.extent, 3, p.out);
+  if (scope.band) p.pad[5 - scope.input(0).view.rank] = scope.band->pad;
+  p.in_view = view_of(from);
+  p.out_view = view_of(to);
+}
+
+}  // namespace
+
 Status add_pool(BindScope& scope, const PoolProblem& problem, const ImageOperand& from, const ImageOperand& to,
                 std::string_view name) {
   MICA_TRY(PoolStep * step, scope.arguments<PoolStep>());
   *step = {
       .args = {.problem = problem}, .x = from.operand, .y = to.operand, .kernels = &pool_kernels(scope.machine->isa)};
   PoolProblem& p = step->args.problem;
-  p.images = from.view.images;
-  p.channels = from.view.channels;
-  std::copy_n(from.view.extent, 3, p.in);
-  std::copy_n(to.view.extent, 3, p.out);
-  if (scope.band) p.pad[5 - scope.input(0).view.rank] = scope.band->pad;
-  p.in_view = view_of(from.view);
-  p.out_view = view_of(to.view);
+  set_images(p, scope, from.view, to.view);
   step->args.choice = choose_pool(p, scope.machine->threads);
   const double elements = static_cast<double>(p.images * p.channels * to.view.pixels());
   return scope.add({.kernel = run_pool_step,
@@ -34,11 +52,20 @@ Status add_pool(BindScope& scope, const PoolProblem& problem, const ImageOperand
 
 Result<bool> bind_pool(BindScope& scope, const PoolProblem& problem, std::string_view name) {
   const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
-  ImageView view;
-  if (x.dtype != DType::kF32 || x.empty() || out.empty() || !image_view(x, view) || !image_view(out, view))
+  ImageView in_view, out_view;
+  if (x.dtype != DType::kF32 || x.empty() || out.empty() || !image_view(x, in_view) || !image_view(out, out_view))
     return false;
   if (!has_pool(problem.kind)) return false;
   const int y = static_cast<int>(scope.inputs.size());
+  ImageOperand planes{0, {}}, pooled{y, {}};
+  if (!scope.sizes_vary && as_planes(in_view, planes.view) && as_planes(out_view, pooled.view)) {
+    PoolProblem lines = problem;
+    set_images(lines, scope, planes.view, pooled.view);
+    if (suits_planes(lines)) {
+      MICA_TRY_STATUS(add_pool(scope, problem, planes, pooled, name));
+      return true;
+    }
+  }
   MICA_TRY(const ImageOperand to, write_channels_last(scope, y, out));
   if (to.operand < 0) return false;
   MICA_TRY(const ImageOperand from, read_channels_last(scope, 0, x));
