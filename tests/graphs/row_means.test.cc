@@ -94,8 +94,8 @@ TEST(RowMeans, Groups) {
 
 // One channel is a plane, whose filters do not tell.
 TEST(RowMeans, OneChannelAndThreeAxes) {
-  expect_means(graph("2,1,6,5", weights("a", {1, 1, 3, 3}), "  %1 = conv(%x, %a)\n  %y = global_average_pool(%1)\n"), 0,
-               12);
+  expect_means(graph("2,1,16,40", weights("a", {1, 1, 3, 3}), "  %1 = conv(%x, %a)\n  %y = global_average_pool(%1)\n"),
+               0, 532);
   expect_means(graph("2,5,6,5,4", weights("a", {5, 1, 3, 3, 1}),
                      "  %1 = conv(%x, %a) groups=5\n  %y = global_average_pool(%1)\n"),
                1, 48);
@@ -167,7 +167,7 @@ TEST(RowMeans, InChainsAndThreads) {
 // NaN in one channel reaches that channel's average and no other.
 TEST(RowMeans, NotANumber) {
   const std::string text =
-      graph("1,20,5,6", weights("a", {20, 1, 1, 1}), "  %1 = conv(%x, %a) groups=20\n  %y = global_average_pool(%1)\n");
+      graph("1,20,5,6", weights("a", {20, 1, 1, 2}), "  %1 = conv(%x, %a) groups=20\n  %y = global_average_pool(%1)\n");
   std::vector<float> x(20 * 30, 1.0f);
   x[7 * 30 + 29] = std::numeric_limits<float>::quiet_NaN();
   const OwnedTensor given = support::floats({1, 20, 5, 6}, x);

@@ -69,6 +69,11 @@ std::vector<RuleCase> weight_cases() {
       {"spell-out-batch-norm", x + norm, "%y = batch_norm(%x, %s, %t, %m, %v) epsilon=0\n",
        "%a = mul(%x, %u)\n%y = add(%a, %h)\n# with constant %u: f32[2,1,1] = {1, 1}\n# with constant %h: f32[2,1,1] = "
        "{0.5, -1}\n"},
+      {"spell-out-one-tap",
+       "input %x: f32[2,2,3,3] \"x\"\nconstant %w: f32[2,1,1,1] = {2, -4}\nconstant %b: f32[2] = {1, -1}\n",
+       "%y = conv(%x, %w, %b) groups=2\n",
+       "%a = mul(%x, %u)\n%y = add(%a, %h)\n# with constant %u: f32[2,1,1] = {2, -4}\n# with constant %h: "
+       "f32[2,1,1] = {1, -1}\n"},
       {"fold-mul-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = mul(%c, %a)\n",
        conv("2, -4, 2, 16", "2, -4")},
       {"fold-div-into-conv", x + per_channel, "%a = conv(%x, %w, %b)\n%y = div(%a, %c)\n",

@@ -53,6 +53,16 @@ std::vector<RuleCase> pixel_cases() {
        "%a = cast(%x) to=f32\n%b = sub(%a, %m)\n%c = slice(%b, %i, %e, %o, %i)\n%f = transpose(%c) perm=[0,3,1,2]\n" +
            conv,
        turned + pixels("%t, %u", "scale=[1,1,1], shift=[-1,-2,-4]\n") + kReordered},
+      // Through a sum, whose other operand others read as it is.
+      {"pull-strides",
+       "input %x: f32[1,2,5,4] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\n"
+       "constant %u: f32[2,2,1,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n",
+       "%a = relu(%x)\n%b = conv(%a, %u) pads=[0,1,0,0]\n%c = add(%b, %a)\n%d = relu(%c)\n"
+       "%p = conv(%d, %w) strides=[2,2]\n%q = conv(%d, %w) strides=[2,2]\n%y = sub(%p, %q)\n",
+       "constant %k: i64[2] = {0, 0}\nconstant %l: i64[2] = {9223372036854775807, 9223372036854775807}\n"
+       "constant %m: i64[2] = {2, 3}\nconstant %n: i64[2] = {2, 2}\n"
+       "%a = relu(%x)\n%b = conv(%a, %u) strides=[2,2], pads=[0,1,0,0]\n%s = slice(%a, %k, %l, %m, %n)\n"
+       "%c = add(%b, %s)\n%d = relu(%c)\n%p = conv(%d, %w)\n%q = conv(%d, %w)\n%y = sub(%p, %q)\n"},
   };
 }
 

@@ -179,6 +179,28 @@ TEST(Rules, NumbersThatAreNotAllOne) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfStrides) {
+  const std::string given =
+      "input %x: f32[1,2,5,4] \"x\"\ninput %z: f32[1,2,4,3] \"z\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\n"
+      "constant %u: f32[2,2,2,2] = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}\n"
+      "constant %v: f32[1,2,1,3] = {1, 2, 3, 4, 5, 6}\n";
+  const std::string last = "%y = conv(%a, %w) strides=[2,2]\n";
+  const Miss misses[] = {
+      {"pull-strides", given, "%a = relu(%x)\n" + last},
+      {"pull-strides", given, "%a = conv(%x, %u)\n%b = conv(%a, %w) strides=[2,2]\n%y = conv(%a, %u) strides=[2,2]\n"},
+      {"pull-strides", given,
+       "%a = conv(%x, %u)\n%b = conv(%a, %w) strides=[3,2]\n%c = conv(%a, %w) strides=[2,2]\n%y = sub(%b, %c)\n"},
+      {"pull-strides", given, "%a = conv(%x, %u) auto_pad=same_upper\n" + last},
+      {"pull-strides", given, "%a = conv(%x, %u)\n%y = conv(%a, %w) strides=[2,2], pads=[1,1,1,1]\n"},
+      {"pull-strides", given, "%b = conv(%x, %u)\n%a = add(%b, %v)\n" + last},
+      {"pull-strides", given, "%b = conv(%x, %u)\n%a = add(%b, %z)\n%y = conv(%a, %w)\n"},
+      {"pull-strides", given, "%b = conv(%x, %u)\n%c = relu(%b)\n%a = add(%b, %c)\n" + last},
+      {"pull-strides", "input %x: f32[1,2,h,4] \"x\"\n" + given.substr(given.find('\n') + 1),
+       "%a = conv(%x, %u)\n" + last},
+  };
+  expect_left_alone(misses);
+}
+
 TEST(Rules, NearMissesOfHeads) {
   const Miss misses[] = {
       {"attention-of-rows",

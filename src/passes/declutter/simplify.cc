@@ -188,6 +188,8 @@ constexpr SimplifyPass kPasses[] = {
     {"share-joined", "concat(x, y), concat(x, y, z) → j = concat(x, y), concat(j, z)", share_joined},
     {"settle-regions", "what a loop does not change, and constants → used in its region as they are", settle_regions},
     {"move-invariants", "products in a loop, of what its turns do not change → in front of it", move_invariants},
+    {"pull-strides", "conv(relu(conv(x))) of one tap with a stride → conv(relu(conv(x) with the stride))",
+     pull_strides},
     {"remove-dead", "nodes that nobody reads → nothing", remove_dead_pass},
 };
 

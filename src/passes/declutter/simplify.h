@@ -20,6 +20,8 @@ int64_t share_joined(Graph& graph, const DeclutterOptions& options);
 int64_t settle_regions(Graph& graph, const DeclutterOptions& options);
 // Products of what a loop's turns do not change go in front of it (invariants.cc); returns how many nodes moved.
 int64_t move_invariants(Graph& graph, const DeclutterOptions& options);
+// Strides of one-tap convolutions go to the convolutions in front of them (strides.cc); returns how many values shrank.
+int64_t pull_strides(Graph& graph, const DeclutterOptions& options);
 // Types and contents of all nodes anew, in order; rules can make more of them known.
 void infer_again(Graph& graph);
 

@@ -1,4 +1,6 @@
 // Affine work around products and convolutions goes into their weights.
+#include <algorithm>
+
 #include "ops/conv/conv.h"
 #include "ops/conv/conv_transpose.h"
 #include "ops/matmul/gemm.h"
@@ -73,15 +75,35 @@ Value* fold_batch_norm(const Match& m, Builder& build) {
   return fold_into_conv(m.node("conv"), f, build);
 }
 
+// x·s + t, a number of each for each channel.
+Value* spell_out(Value* x, const Affine& f, Builder& build) {
+  std::vector<int64_t> dims(static_cast<size_t>(x->type.shape.rank) - 1, 1);
+  dims[0] = static_cast<int64_t>(f.scale.size());
+  Value* scaled = build.one(op_mul, {x, contents::constant(build, x->type.dtype, dims, f.scale)});
+  return build.one(op_add, {scaled, contents::constant(build, x->type.dtype, dims, f.shift)});
+}
+
 // A batch norm that stands alone is a multiplication and an addition per channel, which fuse with what is around them.
 Value* spell_out_batch_norm(const Match& m, Builder& build) {
   const Value* x = m["x"];
   if (m.root->attributes<BatchNorm>().training || x->type.shape.rank < 2 || !contents::is_float(x)) return nullptr;
-  const Affine f = affine_of_batch_norm(m, *m.root);
-  std::vector<int64_t> dims(static_cast<size_t>(x->type.shape.rank) - 1, 1);
-  dims[0] = static_cast<int64_t>(f.scale.size());
-  Value* scaled = build.one(op_mul, {m["x"], contents::constant(build, x->type.dtype, dims, f.scale)});
-  return build.one(op_add, {scaled, contents::constant(build, x->type.dtype, dims, f.shift)});
+  return spell_out(m["x"], affine_of_batch_norm(m, *m.root), build);
+}
+
+// So is a depthwise convolution of one tap.
+Value* spell_out_one_tap(const Match& m, Builder& build) {
+  const Value *x = m["x"], *w = m["w"];
+  const auto& a = m.root->attributes<Conv>();
+  const auto dims = contents::dims_of(*w);
+  const bool biased = m.root->inputs.size() > 2 && m.root->inputs[2];
+  if (!contents::is_float(w) || x->type.shape.rank < 3 || a.groups != dims[0] ||
+      (biased && !m.root->inputs[2]->constant))
+    return nullptr;
+  const auto all = [](auto&& list, int64_t n) { return std::ranges::all_of(list, [n](int64_t i) { return i == n; }); };
+  if (!all(std::span(dims).subspan(1), 1) || !all(a.strides.span(), 1) || !all(a.pads.span(), 0)) return nullptr;
+  Affine f{contents::numbers(*w), std::vector<double>(static_cast<size_t>(dims[0]), 0.0)};
+  if (biased) f.shift = contents::numbers(*m.root->inputs[2]);
+  return spell_out(m["x"], f, build);
 }
 
 enum class Arithmetic { kMul, kDiv, kAdd, kSub };
@@ -197,6 +219,8 @@ std::vector<Rule> make() {
        fold_arithmetic<Arithmetic::kAdd>},
       {"fold-sub-into-conv", "conv(x, w, b) - t → conv(x, w, b - t)", is(op_sub, {conv(), constant("c")}),
        fold_arithmetic<Arithmetic::kSub>},
+      {"spell-out-one-tap", "conv(x, w, b) of a number of each channel → x·w + b",
+       is(op_conv, {any("x"), constant("w")}).rest(), spell_out_one_tap},
       {"fold-pad-into-conv", "conv(pad(x)) → conv(x)",
        is(op_conv, {is(op_pad, {any("x"), constant("pads")}).rest().once().as("pad"), any("w")}).rest(), fold_pad},
       {"fold-bias-into-gemm", "matmul(x, w) + b → gemm(x, w, b)",
