@@ -225,6 +225,18 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
   }
 }
 
+// Rows that the next lines read, too, go to the band's front: `step` rows down. Returns how many there are.
+MICA_INLINE int64_t keep_rows(const ConvProblem& p, const PictureBand& b, int64_t step, int64_t height,
+                              int64_t wanted) {
+  const int64_t shared = height - step < wanted ? height - step : wanted;
+  for (int64_t z = 0; z < p.kernel[0]; ++z) {
+    float* to = b.rows + z * b.depth;
+    for (int64_t y = 0; y < shared; ++y, to += b.row)
+      copy_floats(to + step * b.row, to, (b.runs - 1) * b.run + b.columns * b.unit);
+  }
+  return shared > 0 ? shared : 0;
+}
+
 // The lines of a task, as many at a time as the band has room for, each time with their input's rows in it.
 using PlaneLinesFn = void (*)(const void* context, const Pixel& first, int64_t lines);
 __attribute__((noinline)) void over_plane_bands(const ConvArgs& args, const PictureBand& b, int64_t task,
@@ -235,19 +247,24 @@ __attribute__((noinline)) void over_plane_bands(const ConvArgs& args, const Pict
   const int64_t end = begin + c.tile_block < lines ? begin + c.tile_block : lines;
   const int64_t plane = begin / p.out[1];
   Pixel o{plane / p.out[0], plane % p.out[0], begin % p.out[1], 0};
+  int64_t filled = 0, passed = 0;  // rows of the band, and those that no line reads any more
   for (int64_t line = begin; line < end;) {
     const int64_t left = p.out[1] - o.y < end - line ? p.out[1] - o.y : end - line;
     const int64_t count = left < c.band_rows ? left : c.band_rows;
     const Pixel corner = corner_of(p, o);
     const int64_t height = band_height(p, count), step = count * p.stride[1];
+    const int64_t kept = keep_rows(p, b, passed, filled, height);
     for (int64_t z = 0; z < p.kernel[0]; ++z)
-      for (int64_t y = 0; y < height; ++y)
+      for (int64_t y = kept; y < height; ++y)
         fill_row(args, b, {o.image, corner.z + z * p.dilation[0], corner.y + y, 0},
                  y + step < height ? 0 : step * p.in_view.row, b.rows + z * b.depth + y * b.row);
     f(context, o, count);
     line += count;
     o.y += count;
+    filled = height;
+    passed = step;
     if (o.y < p.out[1]) continue;
+    filled = 0;
     o.y = 0;
     if (++o.z < p.out[0]) continue;
     o.z = 0;
