@@ -98,6 +98,12 @@ MICA_INLINE Taps taps_in(const GridProblem& p, float* scratch) {
   return {block, count, scratch, reinterpret_cast<int32_t*>(weight + block * count), weight};
 }
 
+// One tap of kLanes points.
+MICA_INLINE void put_tap(const Taps& taps, int64_t t, int64_t i, I32 offset, F32 weight, Mask inside) {
+  store(taps.offset + t * taps.block + i, select(inside, offset, set1(-1)));
+  store(taps.weight + t * taps.block + i, weight);
+}
+
 // The products of the axes' taps for points i to i + kLanes.
 void put_taps(const GridProblem& p, const Taps& taps, int64_t i) {
   AxisTaps axis[kMostGridAxes];
@@ -114,9 +120,18 @@ void put_taps(const GridProblem& p, const Taps& taps, int64_t i) {
       weight = mul(weight, one.weight[k]);
       inside = mask_and(inside, one.inside[k]);
     }
-    store(taps.offset + t * taps.block + i, select(inside, offset, set1(-1)));
-    store(taps.weight + t * taps.block + i, weight);
+    put_tap(taps, t, i, offset, weight, inside);
   }
+}
+
+// The same of pictures with two taps along each axis.
+void put_four_taps(const GridProblem& p, const Taps& taps, int64_t i) {
+  AxisTaps rows, columns;
+  axis_taps(p, 0, load(taps.coordinate + i), rows);
+  axis_taps(p, 1, load(taps.coordinate + taps.block + i), columns);
+  MICA_UNROLL for (int r = 0; r < 2; ++r) MICA_UNROLL for (int c = 0; c < 2; ++c)
+      put_tap(taps, 2 * r + c, i, add(mul(rows.place[r], set1(p.step[0])), mul(columns.place[c], set1(p.step[1]))),
+              mul(columns.weight[c], rows.weight[r]), mask_and(rows.inside[r], columns.inside[c]));
 }
 
 // Coordinates axis by axis, and zeros up to whole vectors.
@@ -125,7 +140,10 @@ void read_points(const GridProblem& p, const T* grid, int64_t n, const Taps& tap
   for (int a = 0; a < p.axes; ++a) {
     float* to = taps.coordinate + a * taps.block;
     const T* from = grid + p.axes - 1 - a;
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i * p.axes]);
+    if (p.axes == 2)
+      for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i * 2]);
+    else
+      for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i * p.axes]);
     for (int64_t i = n; i % kLanes != 0; ++i) to[i] = 0;
   }
 }
@@ -204,7 +222,8 @@ void sample(const GridProblem& p, const float* x, const void* grid, float* y, fl
       read_points(p, static_cast<const double*>(grid) + place, n, taps);
     else
       read_points(p, static_cast<const float*>(grid) + place, n, taps);
-    for (int64_t i = 0; i < n; i += kLanes) put_taps(p, taps, i);
+    const bool four = p.axes == 2 && p.mode == GridMode::kLinear;
+    for (int64_t i = 0; i < n; i += kLanes) four ? put_four_taps(p, taps, i) : put_taps(p, taps, i);
     const float* from = x + image * p.in_image;
     float* to = y + image * p.out_image + first * p.out_point;
     grid_by_channels(p) ? by_channels(p, taps, n, from, to) : by_points(p, taps, n, from, to);
