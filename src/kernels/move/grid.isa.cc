@@ -65,7 +65,7 @@ MICA_INLINE F32 element_coordinate(const GridProblem& p, int axis, F32 g) {
 MICA_INLINE F32 cubic_outer(F32 t, F32 rest) { return mul(set1(-0.75f), mul(t, mul(rest, rest))); }
 MICA_INLINE F32 cubic_inner(F32 t) { return fma(mul(t, t), fms(set1(1.25f), t, set1(2.25f)), set1(1.0f)); }
 
-MICA_INLINE void axis_taps(const GridProblem& p, int axis, F32 g, AxisTaps& taps) {
+[[gnu::noinline]] void axis_taps(const GridProblem& p, int axis, F32 g, AxisTaps& taps) {
   const F32 x = element_coordinate(p, axis, g);
   if (p.mode == GridMode::kNearest) {
     put_place(p, axis, to_i32_trunc(x), taps.place[0], taps.inside[0]);
