@@ -21,8 +21,20 @@ ChainLink simplified(const BindScope& scope, ChainLink link) {
   return link;
 }
 
-// Whether a row of the output passes over more than one element of the operand: the running value had better be such.
-bool runs(const BoundOperand& operand, const TensorView& out) { return operand.view.count() == out.count(); }
+// Whether the output's neighbours are several of the operand's elements: the running value had better be such.
+bool moves(const TensorView& operand, const TensorView& out) {
+  int inner = -1;
+  for (int i = 0; i < out.rank; ++i)
+    if (out.dim(i) > 1 && (inner < 0 || out.stride(i) < out.stride(inner))) inner = i;
+  const int axis = inner - (out.rank - operand.rank);
+  return inner >= 0 && axis >= 0 && operand.dim(axis) > 1;
+}
+
+// Whether the second operand had better be the running value: one of all elements, or else one that moves.
+bool runs_second(const TensorView& first, const TensorView& second, const TensorView& out) {
+  if (first.count() == out.count()) return false;
+  return second.count() == out.count() || (!moves(first, out) && moves(second, out));
+}
 
 // Integers and doubles: the functions that kernels have.
 Result<bool> bind_typed_pair(BindScope& scope, DType dtype) {
@@ -51,8 +63,7 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
     if (!scope.has(1)) return false;
     link.operand = 1;
     link = simplified(scope, link);
-    if (link.operand == 1 && !runs(scope.input(0), scope.output(0).view) &&
-        runs(scope.input(1), scope.output(0).view)) {
+    if (link.operand == 1 && runs_second(scope.input(0).view, scope.input(1).view, scope.output(0).view)) {
       source = 1;
       link.operand = 0;
       link.swapped = true;

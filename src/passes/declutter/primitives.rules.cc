@@ -188,6 +188,16 @@ Value* part_by_part(const Match& m, Builder& build) {
   return a.keep_dims ? sum : contents::reshaped(build, sum, m.root->outputs[0]->type.shape);
 }
 
+// One pass instead of two.
+Value* sum_of_squares(const Match& m, Builder& build) {
+  Reduce reduce = m.root->attributes<Reduce>();
+  if (!is_f32(m) || reduce.kind != ReduceKind::kSum) return nullptr;
+  reduce.kind = ReduceKind::kSumSquare;
+  Values inputs = m.root->inputs;
+  inputs[0] = m["x"];
+  return build.one(op_reduce, reduce, inputs);
+}
+
 std::vector<Rule> make() {
   return {
       {"not-is-xor", "not x → x xor all bits", is(op_bit_not, {any("x")}), not_as_xor},
@@ -205,6 +215,8 @@ std::vector<Rule> make() {
        log_of_sum},
       {"summand-apart", "α·A·B + β·C → α·A·B, β·C, their sum: where C is no row and no whole matrix, or β is not 1",
        is(op_gemm, {any("a"), any("b"), any("c")}), summand_apart},
+      {"sum-of-squares", "Σ square(x) → Σ x² in one", is(op_reduce, {is(op_square, {any("x")}).once()}).rest(),
+       sum_of_squares},
       {"reduce-part-by-part", "Σ x of rows of two to four → x₀ + x₁ …; Π, maxima, minima and lengths alike",
        is(op_reduce, {any("x"), constant("axes")}), part_by_part},
   };

@@ -179,6 +179,15 @@ TEST(Rules, NumbersThatAreNotAllOne) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfSquares) {
+  const Miss misses[] = {
+      {"sum-of-squares", "input %x: f32[2,9] \"x\"\n", "%q = square(%x)\n%y = reduce(%q) kind=mean\n"},
+      {"sum-of-squares", "input %x: f32[2,9] \"x\"\n", "%q = square(%x)\n%s = reduce(%q)\n%y = div(%q, %s)\n"},
+      {"sum-of-squares", "input %x: f64[2,9] \"x\"\n", "%q = square(%x)\n%y = reduce(%q)\n"},
+  };
+  expect_left_alone(misses);
+}
+
 TEST(Rules, NearMissesOfStrides) {
   const std::string given =
       "input %x: f32[1,2,5,4] \"x\"\ninput %z: f32[1,2,4,3] \"z\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\n"
