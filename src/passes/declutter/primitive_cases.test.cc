@@ -36,12 +36,14 @@ std::string constant_of(const std::string& number) {
   return line + "}\n";
 }
 
-std::vector<RuleCase> squares() {
+std::vector<RuleCase> cheaper() {
   return {{"sum-of-squares", "input %x: f32[2,9,4] \"x\"\nconstant %a: i64[1] = {1}\n",
            "%q = square(%x)\n%y = reduce(%q, %a) keep_dims=false\n",
            "%y = reduce(%x, %a) kind=sum_square, keep_dims=false\n"},
           {"sum-of-squares", "input %x: f32[2,9] \"x\"\n", "%q = square(%x)\n%y = reduce(%q)\n",
-           "%y = reduce(%x) kind=sum_square\n"}};
+           "%y = reduce(%x) kind=sum_square\n"},
+          {"divisor-of-two", "input %x: f32[2,9] \"x\"\nconstant %c: f32[2,1] = {-8, 0.25}\n", "%y = div(%x, %c)\n",
+           "%y = mul(%x, %d)\n# with constant %d: f32[2,1] = {-0.125, 4}\n"}};
 }
 
 std::vector<RuleCase> uniform() {
@@ -112,7 +114,7 @@ std::vector<RuleCase> primitive_cases() {
        "# with constant %l: i64[1] = {1}\n"},
       {"einsum-is-a-transpose", x, "%y = einsum(%x) equation=\"abc->cab\"\n", "%y = transpose(%x) perm=[2,0,1]\n"},
   };
-  for (const std::vector<RuleCase>& more : {pixel_products(), summands(), squares(), uniform()})
+  for (const std::vector<RuleCase>& more : {pixel_products(), summands(), cheaper(), uniform()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

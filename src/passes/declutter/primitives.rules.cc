@@ -1,6 +1,7 @@
 // Operators that have no kernel of their own, spelled by those that have. They wait until nothing else is left to do,
 // since other rules look for them.
 #include <cfloat>
+#include <cmath>
 #include <limits>
 
 #include "ops/matmul/gemm.h"
@@ -188,6 +189,19 @@ Value* part_by_part(const Match& m, Builder& build) {
   return a.keep_dims ? sum : contents::reshaped(build, sum, m.root->outputs[0]->type.shape);
 }
 
+// Exact, and a division takes ten times as long. Few numbers: weights are divided when they are folded.
+Value* by_power_of_two(const Match& m, Builder& build) {
+  constexpr int64_t kMost = 4096;
+  if (!is_f32(m) || m["c"]->constant->view.count() > kMost) return nullptr;
+  std::vector<double> list = contents::numbers(*m["c"]);
+  for (double& c : list) {
+    int exponent = 0;
+    if (std::frexp(std::fabs(c), &exponent) != 0.5 || std::abs(exponent) > 120) return nullptr;
+    c = 1 / c;
+  }
+  return build.one(op_mul, {m["x"], contents::constant(build, DType::kF32, contents::dims_of(*m["c"]), list)});
+}
+
 // One pass instead of two.
 Value* sum_of_squares(const Match& m, Builder& build) {
   Reduce reduce = m.root->attributes<Reduce>();
@@ -215,6 +229,8 @@ std::vector<Rule> make() {
        log_of_sum},
       {"summand-apart", "α·A·B + β·C → α·A·B, β·C, their sum: where C is no row and no whole matrix, or β is not 1",
        is(op_gemm, {any("a"), any("b"), any("c")}), summand_apart},
+      {"divisor-of-two", "x / c → x · (1 / c), c powers of two", is(op_div, {any("x"), constant("c")}),
+       by_power_of_two},
       {"sum-of-squares", "Σ square(x) → Σ x² in one", is(op_reduce, {is(op_square, {any("x")}).once()}).rest(),
        sum_of_squares},
       {"reduce-part-by-part", "Σ x of rows of two to four → x₀ + x₁ …; Π, maxima, minima and lengths alike",

@@ -179,8 +179,13 @@ TEST(Rules, NumbersThatAreNotAllOne) {
   expect_left_alone(misses);
 }
 
-TEST(Rules, NearMissesOfSquares) {
+TEST(Rules, NearMissesOfCheaperOnes) {
   const Miss misses[] = {
+      {"divisor-of-two", "input %x: f32[2,9] \"x\"\nconstant %c: f32[2,1] = {8, 3}\n", "%y = div(%x, %c)\n"},
+      {"divisor-of-two", "input %x: f32[2] \"x\"\nconstant %c: f32[2] = {8, 0}\n", "%y = div(%x, %c)\n"},
+      {"divisor-of-two", "input %x: f32[2] \"x\"\nconstant %c: f32[2] = {8, inf}\n", "%y = div(%x, %c)\n"},
+      {"divisor-of-two", "input %x: f32[2] \"x\"\nconstant %c: f32[2] = {8, 1e-38}\n", "%y = div(%x, %c)\n"},
+      {"divisor-of-two", "input %x: i32[2] \"x\"\nconstant %c: i32[2] = {8, 2}\n", "%y = div(%x, %c)\n"},
       {"sum-of-squares", "input %x: f32[2,9] \"x\"\n", "%q = square(%x)\n%y = reduce(%q) kind=mean\n"},
       {"sum-of-squares", "input %x: f32[2,9] \"x\"\n", "%q = square(%x)\n%s = reduce(%q)\n%y = div(%q, %s)\n"},
       {"sum-of-squares", "input %x: f64[2,9] \"x\"\n", "%q = square(%x)\n%y = reduce(%q)\n"},
