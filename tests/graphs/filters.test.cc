@@ -41,7 +41,7 @@ void expect_kernels(const std::string& dims, const std::string& constants, const
 }
 
 TEST(Filters, BehindEachOtherNothingIsTurned) {
-  expect_kernels("1,3,40,48", weights("a", {3, 1, 5, 5}) + weights("b", {6, 1, 3, 3}) + weights("c", {6, 1, 3, 3}),
+  expect_kernels("1,3,24,200", weights("a", {3, 1, 5, 5}) + weights("b", {6, 1, 3, 3}) + weights("c", {6, 1, 3, 3}),
                  "  %1 = conv(%x, %a) groups=3, pads=[2,2,2,2]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) groups=3\n"
                  "  %4 = sigmoid(%3)\n  %y = conv(%4, %c) groups=6\n",
                  {"conv_f32_filter", "conv_f32_filter", "conv_f32_filter"});
