@@ -205,6 +205,8 @@ TEST(Rules, NearMissesOfStrides) {
       {"pull-strides", given,
        "%a = conv(%x, %u)\n%b = conv(%a, %w) strides=[3,2]\n%c = conv(%a, %w) strides=[2,2]\n%y = sub(%b, %c)\n"},
       {"pull-strides", given, "%a = conv(%x, %u) auto_pad=same_upper\n" + last},
+      {"pull-strides", given, "%a = conv(%x, %u) strides=[1,65536]\n" + last},
+      {"pull-strides", given, "%a = conv(%x, %u)\n%y = conv(%a, %w) strides=[2,65536]\n"},
       {"pull-strides", given, "%a = conv(%x, %u)\n%y = conv(%a, %w) strides=[2,2], pads=[1,1,1,1]\n"},
       {"pull-strides", given, "%b = conv(%x, %u)\n%a = add(%b, %v)\n" + last},
       {"pull-strides", given, "%b = conv(%x, %u)\n%a = add(%b, %z)\n%y = conv(%a, %w)\n"},

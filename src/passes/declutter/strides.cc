@@ -15,6 +15,11 @@ namespace {
 
 using Strides = std::vector<int64_t>;
 
+constexpr int64_t kMostStride = 1 << 15;  // products of two are strides, too
+bool are_modest(const Ints& strides) {
+  return std::ranges::all_of(strides.span(), [](int64_t s) { return s <= kMostStride; });
+}
+
 bool fixed_image(const Value& v) {
   const Shape& shape = v.type.shape;
   return v.type.is_tensor() && shape.known() && shape.rank >= 3 &&
@@ -27,7 +32,7 @@ Strides skips(const Node& node, const Value& read) {
   const auto& a = node.attributes<Conv>();
   const Shape& w = node.inputs[1]->type.shape;
   const auto is_one = [](Dim d) { return d.is(1); };
-  if (!w.known() || !std::ranges::all_of(w.span().subspan(2), is_one)) return {};
+  if (!w.known() || !std::ranges::all_of(w.span().subspan(2), is_one) || !are_modest(a.strides)) return {};
   if (std::ranges::any_of(a.pads.span(), [](int64_t p) { return p != 0; })) return {};
   Strides strides;
   for (int i = 2; i < w.rank; ++i) strides.push_back(a.strides.get(static_cast<size_t>(i - 2), 1));
@@ -51,7 +56,10 @@ class Puller {
   bool comes_from_conv(const Value& v, int depth = 0) const {
     const Node* maker = v.producer;
     if (!maker || depth > kDeepest || maker->outputs.size() != 1 || (depth > 0 && !is_read_once(v))) return false;
-    if (maker->op == &op_conv) return maker->attributes<Conv>().auto_pad == AutoPad::kNotSet && fixed_image(v);
+    if (maker->op == &op_conv) {
+      const auto& a = maker->attributes<Conv>();
+      return a.auto_pad == AutoPad::kNotSet && are_modest(a.strides) && fixed_image(v);
+    }
     if (maker->op->pointwise == Pointwise::kNone || !aligned(*maker)) return false;
     return std::ranges::any_of(maker->inputs, [&](const Value* u) { return u && comes_from_conv(*u, depth + 1); });
   }
