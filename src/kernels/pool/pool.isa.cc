@@ -98,13 +98,37 @@ MICA_INLINE int64_t widen_maxima(float* line, int64_t floats, int64_t step, int6
   return width;
 }
 
-// Taps `step` floats apart, of which each stands for `width`.
-template <PoolKind kKind>
-MICA_INLINE F32 join_taps(const float* at, int64_t step, int64_t taps, int64_t width) {
-  F32 sum = load(at);
-  for (int64_t t = width; t < taps; t += width)
-    sum = join<kKind>(sum, load(at + (t + width <= taps ? t : taps - width) * step));
-  return sum;
+// kVectors vectors of columns; the last one has `lanes`.
+template <PoolKind kKind, int kVectors, bool kFull>
+MICA_INLINE void take_columns(const Windows& w, const float* from, float* to, int lanes) {
+  F32 sum[kVectors];
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = start<kKind>();
+  for (int64_t z = 0; z < w.counts[0]; ++z, from += w.steps[0]) {
+    const float* in = from;
+    for (int64_t y = 0; y < w.counts[1]; ++y, in += w.steps[1])
+      MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] =
+          take<kKind>(sum[v], kFull ? load(in + v * kLanes) : load_partial(in, lanes));
+  }
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) store(to + v * kLanes, sum[v]);
+}
+
+// Windows of taps `step` floats apart, of which each stands for `width`; sums times the factor.
+template <PoolKind kKind, int kVectors, bool kFull>
+MICA_INLINE void join_windows(const float* line, int64_t step, int64_t taps, int64_t width, F32 factor, float* out,
+                              int lanes) {
+  F32 sum[kVectors];
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = load(line + v * kLanes);
+  for (int64_t t = width; t < taps; t += width) {
+    const float* at = line + (t + width <= taps ? t : taps - width) * step;
+    MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = join<kKind>(sum[v], load(at + v * kLanes));
+  }
+  MICA_UNROLL for (int v = 0; v < kVectors; ++v) {
+    const F32 y = kKind == PoolKind::kAverage ? mul(sum[v], factor) : sum[v];
+    if (kFull)
+      store(out + v * kLanes, y);
+    else
+      store_partial(out, y, lanes);
+  }
 }
 
 // Outputs [ox, ox + count) of a row in one vector of channels; w.x: column 0 of the input, w.counts[2] of them; scale:
@@ -115,26 +139,18 @@ MICA_INLINE void pool_columns(const PoolProblem& p, const Windows& w, const floa
   alignas(64) float columns[(kColumns + 1) * kLanes];
   const int64_t first = ox * p.stride[2] - p.pad[2], reach = (count - 1) * p.stride[2] + reach_of(p);
   for (int64_t i = 0; i < reach; ++i) {
-    F32 sum = start<kKind>();
-    if (first + i >= 0 && first + i < w.counts[2]) {
-      const float* in = w.x + (first + i) * w.steps[2];
-      for (int64_t z = 0; z < w.counts[0]; ++z, in += w.steps[0])
-        for (int64_t y = 0; y < w.counts[1]; ++y)
-          sum = take<kKind>(sum, kFull ? load(in + y * w.steps[1]) : load_partial(in + y * w.steps[1], lanes));
-    }
-    store(columns + i * kLanes, sum);
+    if (first + i >= 0 && first + i < w.counts[2])
+      take_columns<kKind, 1, kFull>(w, w.x + (first + i) * w.steps[2], columns + i * kLanes, lanes);
+    else
+      store(columns + i * kLanes, start<kKind>());
   }
   int64_t width = 1;
   if constexpr (kKind == PoolKind::kMax)
     width = widen_maxima(columns, reach * kLanes, p.dilation[2] * kLanes, p.kernel[2]);
   for (int64_t i = 0; i < count; ++i) {
-    F32 sum = join_taps<kKind>(columns + i * p.stride[2] * kLanes, p.dilation[2] * kLanes, p.kernel[2], width);
-    if constexpr (kKind == PoolKind::kAverage) sum = mul(sum, set1(scale[i]));
-    float* to = out + (ox + i) * p.out_view.pixel;
-    if (kFull)
-      store(to, sum);
-    else
-      store_partial(to, sum, lanes);
+    const F32 factor = kKind == PoolKind::kAverage ? set1(scale[i]) : zero();
+    join_windows<kKind, 1, kFull>(columns + i * p.stride[2] * kLanes, p.dilation[2] * kLanes, p.kernel[2], width,
+                                  factor, out + (ox + i) * p.out_view.pixel, lanes);
   }
 }
 
@@ -166,20 +182,6 @@ void pool_row(const PoolProblem& p, const Windows& w, float* out, int64_t channe
 constexpr int64_t kLineRoom = kMostLine + 2 * kLanes;  // vectors may reach behind a line
 constexpr int kTogether = kLanes >= 8 ? 4 : 1;         // vectors, so that loops over taps cost little
 
-// kVectors vectors of columns; the last one has `lanes`.
-template <PoolKind kKind, int kVectors, bool kFull>
-MICA_INLINE void take_columns(const Windows& w, const float* from, float* to, int lanes) {
-  F32 sum[kVectors];
-  MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = start<kKind>();
-  for (int64_t z = 0; z < w.counts[0]; ++z, from += w.steps[0]) {
-    const float* in = from;
-    for (int64_t y = 0; y < w.counts[1]; ++y, in += w.steps[1])
-      MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] =
-          take<kKind>(sum[v], kFull ? load(in + v * kLanes) : load_partial(in, lanes));
-  }
-  MICA_UNROLL for (int v = 0; v < kVectors; ++v) store(to + v * kLanes, sum[v]);
-}
-
 // The columns of pixels [begin, end) behind `before` floats of padding, and padding up to `floats`.
 template <PoolKind kKind>
 MICA_INLINE void fill_line(const Windows& w, const float* in, float* line, int64_t before, int64_t inside,
@@ -191,24 +193,6 @@ MICA_INLINE void fill_line(const Windows& w, const float* in, float* line, int64
   for (; i + kLanes <= inside; i += kLanes) take_columns<kKind, 1, true>(w, in + i, line + before + i, kLanes);
   if (i < inside) take_columns<kKind, 1, false>(w, in + i, line + before + i, static_cast<int>(inside - i));
   for (i = before + inside; i < floats + kLanes; i += kLanes) store(line + i, start<kKind>());
-}
-
-template <PoolKind kKind, int kVectors, bool kFull>
-MICA_INLINE void join_windows(const float* line, int64_t step, int64_t taps, int64_t width, F32 factor, float* out,
-                              int lanes) {
-  F32 sum[kVectors];
-  MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = load(line + v * kLanes);
-  for (int64_t t = width; t < taps; t += width) {
-    const float* at = line + (t + width <= taps ? t : taps - width) * step;
-    MICA_UNROLL for (int v = 0; v < kVectors; ++v) sum[v] = join<kKind>(sum[v], load(at + v * kLanes));
-  }
-  MICA_UNROLL for (int v = 0; v < kVectors; ++v) {
-    const F32 y = kKind == PoolKind::kAverage ? mul(sum[v], factor) : sum[v];
-    if (kFull)
-      store(out + v * kLanes, y);
-    else
-      store_partial(out, y, lanes);
-  }
 }
 
 // The windows that begin at each of `floats` numbers of a line; sums times the factor.

@@ -4,8 +4,6 @@
 namespace mica {
 namespace {
 
-constexpr int64_t kLaneBlock = 64;  // as of prepare_reduce
-
 template <class T, ReduceFunction kF>
 T joined(T a, T b) {
   if constexpr (kF == ReduceFunction::kMax) return b > a ? b : a;

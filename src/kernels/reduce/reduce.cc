@@ -22,7 +22,6 @@ const ReduceKernels& reduce_kernels(Isa isa) {
 
 namespace {
 
-constexpr int64_t kLaneBlock = 64;       // lanes of a task: four vectors of the widest set
 constexpr int64_t kTaskElements = 8192;  // of softmax: some microseconds
 
 int64_t product(const int64_t* dims, int count) {

@@ -12,6 +12,7 @@
 namespace mica {
 
 inline constexpr int kMaxReduceLoops = 10;
+inline constexpr int64_t kLaneBlock = 64;  // lanes of a task: four vectors of the widest set
 
 enum class ReduceFunction : uint8_t { kSum, kMax, kMin, kProd, kSumOfAbs, kSumOfSquares };
 // What is done with a reduced number at the end; `scale` multiplies a mean.

@@ -5,7 +5,6 @@
 namespace mica::MICA_ISA {
 namespace {
 
-constexpr int64_t kLaneBlock = 64;
 // Whether rows of neighbours go a vector of them at a time: 20 KB of code that few processors without fused
 // multiply-add would ever run.
 constexpr bool kRowsTogether = kHasFma;
