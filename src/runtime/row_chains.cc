@@ -11,7 +11,6 @@ namespace {
 constexpr double kNear = 60, kFar = 14, kWork = 60, kCall = 400;
 constexpr double kLeastGain = 3000;
 constexpr int64_t kHighStrip = 14;
-constexpr int64_t kWindowRoom = 2;  // times the rows that a band needs: halves the copies of rows that stay
 constexpr int64_t kBands[] = {1, 2, 4, 6, 8, 12, 16, 24, 32};  // even: depthwise kernels make two rows at a time
 
 // Rows of one stage of a chain at a steady state, relative to the band that begins at row 0 of the last result.
@@ -89,7 +88,7 @@ class Chooser {
       if (i == n) continue;
       const int64_t window = flow[i].end - flow[i].keep;
       const double bytes = static_cast<double>(stage.row_bytes) * static_cast<double>(stage.out_rows);
-      live += std::min(kWindowRoom * window, stage.out_rows) * stage.row_bytes;
+      live += std::min(window, stage.out_rows) * stage.row_bytes;
       // It shares the cache with what the stage reads, and with what is made of it.
       if (bytes > static_cast<double>(limits_.l2_bytes) / 3) saved += 2 * bytes * (1 / kFar - 1 / kNear);
       const double again = static_cast<double>(std::max<int64_t>(0, window - flow[i].fresh));
@@ -100,7 +99,7 @@ class Chooser {
     // All of the machine's threads save; the seams of strips cost each of them.
     const double seams = static_cast<double>(chain.strips - 1) * halo;
     const double images = static_cast<double>(result.images), idle = work * idle_share(chain, result);
-    chain.gain_ns = images * (saved - calls - bands * (weights / kNear + slides / 3) - seams - idle);
+    chain.gain_ns = images * (saved - calls - bands * (weights / kNear + slides) - seams - idle);
     // Higher bands save calls and copies; where they fill the cache, rows come from beyond it.
     return live <= limits_.l2_bytes * 7 / 8 || limits_.mode == RowChainMode::kAlways;
   }
@@ -276,8 +275,6 @@ Status schedule_rows(std::span<const RowStage> stages, const RowChain& chain, Ro
   Strip strip(stages, chain, schedule);
   const auto range = [&](int64_t s) { return RowRange{rows * s / chain.strips, rows * (s + 1) / chain.strips}; };
   for (int64_t s = 0; s < chain.strips; ++s) MICA_TRY_STATUS(strip.run(range(s), false));
-  for (uint32_t i = 0; i < schedule.window_rows.size(); ++i)
-    schedule.window_rows[i] = std::min(schedule.window_rows[i] * kWindowRoom, stages[chain.first + i].out_rows);
   for (int64_t s = 0; s < chain.strips; ++s) {
     MICA_TRY_STATUS(schedule.strip_begin.push_back(static_cast<uint32_t>(schedule.actions.size())));
     MICA_TRY_STATUS(strip.run(range(s), true));

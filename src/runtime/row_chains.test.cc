@@ -50,6 +50,17 @@ TEST(RowChains, ChosenWhereResultsLeaveTheCache) {
   EXPECT_EQ(choose(block(112 * 96 * 4), {.l2_bytes = 1 << 20, .threads = 2}).at(0).strips, 4);
 }
 
+// Three rows of 640 places and 96 channels fit the cache with what is made of them; three of 1280 do not.
+TEST(RowChains, ChosenAsLongAsABandsRowsFitTheCache) {
+  const auto whole = [](int64_t places) {
+    const auto chains = choose(block(places * 96 * 4), {.l2_bytes = 1 << 20});
+    return !chains.empty() && chains[0].first == 0 && chains[0].last == 2;
+  };
+  EXPECT_TRUE(whole(112));
+  EXPECT_TRUE(whole(640));
+  EXPECT_FALSE(whole(1280));
+}
+
 // Of seven rows, one of two threads has four: the other one's wait costs more than the chain saves; of eight it does
 // not wait.
 TEST(RowChains, ThreadsWithFewerRowsWait) {
