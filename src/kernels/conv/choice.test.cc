@@ -35,6 +35,10 @@ TEST(ConvChoice, SuitsTheProblem) {
   limits.half_units = true;  // such a place takes as long as one multiply-add then, not as two
   EXPECT_EQ(algorithm(10, 288, 288, 3, 1, 18), ConvAlgorithm::kWinograd6);
   EXPECT_EQ(algorithm(7, 672, 672, 3, 1, 42), ConvAlgorithm::kGrouped);
+  // Rows that are read in place, and half of a panel, which takes half of its loads' time there.
+  EXPECT_EQ(algorithm(320, 16, 16, 3, 2, 1), ConvAlgorithm::kImplicit);
+  EXPECT_EQ(algorithm(160, 24, 20, 3, 2, 1), ConvAlgorithm::kImplicit);
+  EXPECT_EQ(algorithm(1024, 8, 8, 3, 1, 1), ConvAlgorithm::kImplicit);
 }
 
 TEST(ConvChoice, AForcedAlgorithmIsTakenWhereItFits) {

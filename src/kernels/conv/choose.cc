@@ -83,14 +83,10 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   c.block_segments = c.segments;
   const int64_t depth = c.segments * c.segment_k;
   if (depth > kMostDepth && !p.residual_in_place) c.block_segments = ceil_div(c.segments, ceil_div(depth, kMostDepth));
-  // Rows by themselves read the input in place, but pay for edges and for a last tile that is short.
   c.tiles_per_row = ceil_div(p.out[2], c.tile_rows);
-  const bool touches =
-      p.pad[2] > 0 || (p.out[2] - 1) * p.stride[2] - p.pad[2] + (p.kernel[2] - 1) * p.dilation[2] >= p.in[2];
-  const bool worth = c.tiles_per_row * c.tile_rows * 10 <= p.out[2] * 13 && (!touches || c.tiles_per_row > 2);
   const bool apart = kWithTapsApart && p.dilation[2] > 1 && !p.residual_in_place && c.segment_k >= kLeastByTaps;
   c.by_taps = apart && 2 * p.out[2] >= c.tiles_per_row * c.tile_rows;
-  c.by_rows = !out_has_no_gaps(p) || worth || c.by_taps;
+  c.by_rows = reads_in_place(p, c.tile_rows) || c.by_taps;
   c.tiles = c.by_rows ? p.images * p.out[0] * p.out[1] * c.tiles_per_row : ceil_div(out_pixels(p), c.tile_rows);
   const int64_t panel_bytes = most(c.block_segments * c.segment_k, 1) * kPanel * kFloatBytes;
   const double weight_bytes = static_cast<double>(depth * panels) * kPanel * sizeof(float);
@@ -245,6 +241,15 @@ ConvProblem problem_of_group(const ConvProblem& problem) {
   return p;
 }
 
+// Rows by themselves pay for edges and for a last tile that is short.
+bool reads_in_place(const ConvProblem& p, int64_t tile_rows) {
+  const int64_t tiles_per_row = ceil_div(p.out[2], tile_rows);
+  const bool touches =
+      p.pad[2] > 0 || (p.out[2] - 1) * p.stride[2] - p.pad[2] + (p.kernel[2] - 1) * p.dilation[2] >= p.in[2];
+  const bool is_worth = tiles_per_row * tile_rows * 10 <= p.out[2] * 13 && (!touches || tiles_per_row > 2);
+  return !out_has_no_gaps(p) || is_worth;
+}
+
 bool reads_planes(const ConvProblem& p) {
   return are_planes(p.in_view, p.in_channels) && p.groups == 1 && plane_steps_fit(p) && !p.residual_in_place &&
          !has_pixels(p) && with_planes(p.stride[2]);
@@ -343,12 +348,14 @@ void choose_gathered_planes(const ConvProblem& p, Isa isa, const GemmLimits& lim
   };
   if (has_pixels(p) || p.dilation[2] != 1 || !out_has_no_gaps(p) || !is_inside(0) || !is_inside(1) || !is_inside(2))
     return;
-  const int64_t depth = taps_of(p) * p.in_channels, m = out_pixels(p), panels = panel_count(p.out_channels);
+  const int64_t depth = taps_of(p) * p.in_channels, m = out_pixels(p), columns = p.out_channels;
   if (depth < kLeastDepth) return;
   if (m * row_pitch(depth) * kFloatBytes > 2 * limits.l2_bytes) return;  // room that a longer picture would not pay for
   const int64_t of_tiles = m / p.out[2] * most(p.out[2], c.tile_rows);
   const double apart = static_cast<double>(m * depth) * kPlaceCycles * beside_units(limits);
-  if (product_cycles(isa, m, panels, depth) + apart > kStepCost * product_cycles(isa, of_tiles, panels, depth)) return;
+  if (product_cycles(isa, m, columns, depth, limits) + apart >
+      kStepCost * product_cycles(isa, of_tiles, columns, depth, limits))
+    return;
   c.segments = depth;
   c.segment_k = 1;
   gather(p, isa, limits, 0, c);

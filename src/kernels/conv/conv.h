@@ -44,6 +44,9 @@ struct ConvProblem {
 
 // Whether kImplicit reads the input as planes: its pixels are adjacent, its channels are not, or there is one.
 bool reads_planes(const ConvProblem& problem);
+
+// Whether kImplicit makes each output row by itself, whose pixels are read where they lie.
+bool reads_in_place(const ConvProblem& problem, int64_t tile_rows);
 inline constexpr int64_t kMostPlanes = 8;
 inline constexpr int64_t kMostPlaneSteps = 1024;  // of k: the offsets of all stay in the first-level cache
 inline bool has_pixels(const ConvProblem& problem) { return kWithPixels && problem.pixels != PixelType::kFloat; }

@@ -16,6 +16,8 @@ constexpr double kGroupTileCycles = 150;  // of a tile of a group's pixels, besi
 constexpr double kInputCycles = 3.5, kOutputCycles = 4;  // a vector of one point of a transform
 // Two axes of eight points do not stay in registers.
 constexpr double kSpilledCycles = 1.0;
+// Where units are half as wide: the share of the cycles of transforms that stay in registers.
+constexpr double kHalfTransforms = 0.8;
 constexpr double kTileCycles = 40;        // of a transform, beside its vectors
 constexpr double kPlaceCycles = 3;        // where one point of a tile's input lies
 constexpr double kDepthwiseCycles = 1.6;  // a vector of one tap
@@ -56,24 +58,30 @@ double met_share(const ConvProblem& p, int axis) {
 
 double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channels = p.in_channels / p.groups;
-  const int64_t depth = taps * channels, panels = panel_count(p.out_channels / p.groups), m = out_pixels(p);
+  const int64_t depth = taps * channels, columns = p.out_channels / p.groups, m = out_pixels(p);
+  const int64_t tile_rows = gemm_tile_rows(isa);
   const bool whole_rows = p.dilation[2] == 1 && p.groups == 1 && p.in_view.pixel == channels;
   const int64_t segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps;
-  const double gather = static_cast<double>(m) *
-                        (static_cast<double>(depth) * 4 / kCopyBytes + static_cast<double>(segments) * kSegmentCycles);
-  const double product = product_cycles(isa, m, panels, depth), met = met_share(p);
-  const double weights = static_cast<double>(panels_size(depth, p.out_channels / p.groups)) * 4;
-  const auto tiles = static_cast<double>(ceil_div(m, static_cast<int64_t>(gemm_tile_rows(isa))));
+  // Rows that are read in place come from the next cache all the same; their first and last tile are gathered. Pieces
+  // of a group's channels are short enough to cost by themselves.
+  const auto tiles = static_cast<double>(ceil_div(m, tile_rows));
+  const bool in_place = p.groups == 1 && reads_in_place(p, tile_rows);
+  const double ends = in_place ? 2 / static_cast<double>(ceil_div(p.out[2], tile_rows)) : 1;
+  const double places = (ends < 1 ? ends : 1) * static_cast<double>(segments) * kSegmentCycles;
+  const double read = static_cast<double>(depth) * 4 / kCopyBytes * beside_units(limits);
+  const double gather = static_cast<double>(m) * (read + places);
+  const double product = product_cycles(isa, m, columns, depth, limits), met = met_share(p);
+  const double weights = static_cast<double>(panels_size(depth, columns)) * 4;
   const double begun = p.groups > 1 ? tiles * kGroupTileCycles * beside_units(limits) : 0;
   return of_groups(p, {met * product, weights, met * gather + begun}, limits);
 }
 
 // Nothing is gathered; the rows under each line are copied.
-double plane_cycles(const ConvProblem& p, Isa isa) {
+double plane_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, m = out_pixels(p);
   const double runs = static_cast<double>(p.images * p.out[0] * p.out[1] * p.kernel[0] * p.kernel[1] * p.in_channels);
   const double copied = static_cast<double>(p.in[2]) * 4 / kCopyBytes + 2 * kSegmentCycles;
-  return product_cycles(isa, m, panel_count(p.out_channels), depth) + runs * copied;
+  return product_cycles(isa, m, p.out_channels, depth, limits) + runs * copied;
 }
 
 // Vectors of pixels; the rows under some lines are copied.
@@ -125,7 +133,7 @@ double spread_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const int64_t columns = p.kernel[2] * p.out_channels, depth = p.kernel[1] * p.in_channels;
   const int64_t reach = p.out[2] + (p.kernel[2] - 1) * p.dilation[2], pixels = reach < p.in[2] ? reach : p.in[2];
   const auto lines = static_cast<double>(p.images * p.out[0] * p.out[1]);
-  const double product = lines * product_cycles(isa, pixels, panel_count(columns), depth);
+  const double product = lines * product_cycles(isa, pixels, panel_count(columns) * kPanel, depth, limits);
   const auto vectors =
       static_cast<double>(p.kernel[2] * ceil_div(p.out_channels, static_cast<int64_t>(cost_lanes(isa).lanes)));
   const double sums = static_cast<double>(out_pixels(p)) * (vectors * kSumCycles + 4);
@@ -144,7 +152,8 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, bool on_th
                          static_cast<double>(ceil_div(columns, lanes)) * (kOutputCycles + spilled);
   const double begun = static_cast<double>(plane.slices()) * (kTileCycles + kPlaceCycles * points);
   const double places = (begun + kTileCycles + points) * beside_units(limits);
-  const double transforms = static_cast<double>(tiles) * (points * vectors + places);
+  const double share = limits.half_units && points <= 36 ? kHalfTransforms : 1;
+  const double transforms = static_cast<double>(tiles) * (points * vectors * share + places);
   const WinogradWork work{tiles, channels, panel_count(columns) * kPanel, 1, on_the_way};
   const int64_t block = winograd_block(plane, work, isa, limits);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
@@ -236,10 +245,10 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     else if (kWithFilter && one.algorithm == ConvAlgorithm::kFilter)
       one.cycles = filter_cycles(p, isa);
     else if (one.algorithm == ConvAlgorithm::kPointwise)
-      one.cycles = overlapped(product_cycles(isa, out_pixels(p), panel_count(p.out_channels), p.in_channels),
+      one.cycles = overlapped(product_cycles(isa, out_pixels(p), p.out_channels, p.in_channels, limits),
                               static_cast<double>(panels_size(p.in_channels, p.out_channels)) * 4, limits);
     else
-      one.cycles = reads_planes(p) || reads_pixels(p) ? plane_cycles(p, isa) : implicit_cycles(p, isa, limits);
+      one.cycles = reads_planes(p) || reads_pixels(p) ? plane_cycles(p, isa, limits) : implicit_cycles(p, isa, limits);
     if (kWithFilter && one.algorithm == ConvAlgorithm::kFilter) continue;
     if (one.algorithm != ConvAlgorithm::kImplicit) one.cycles += turn_cycles(p.in_view, p.in, p.images, p.in_channels);
     if (kWithFilter) one.cycles += turn_cycles(p.out_view, p.out, p.images, p.out_channels);

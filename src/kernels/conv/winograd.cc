@@ -172,13 +172,13 @@ int64_t winograd_channels(const WinogradPlane& plane, int64_t channels, const Ge
 double winograd_block_cycles(const WinogradPlane& plane, const WinogradWork& work, int64_t tiles, Isa isa,
                              const GemmLimits& limits) {
   const auto points = static_cast<double>(plane.all_points());
-  const int64_t depth = winograd_depth(plane, work.channels), panels = work.out_columns / kPanel;
-  if (!work.on_the_way) return points * product_cycles(isa, tiles, panels, depth);
+  const int64_t depth = winograd_depth(plane, work.channels), columns = work.out_columns;
+  if (!work.on_the_way) return points * product_cycles(isa, tiles, columns, depth, limits);
   const int64_t part = winograd_channels(plane, work.channels, limits);
   const auto parts = static_cast<double>(plane.slices() * ceil_div(work.channels, part));
   const auto taps = static_cast<double>(plane.matrices() * work.channels * work.out_columns) / cost_lanes(isa).lanes;
   const auto deep = static_cast<int64_t>(static_cast<double>(depth) / parts);
-  return points * parts * product_cycles(isa, tiles, panels, deep) + taps * kWeightCycles;
+  return points * parts * product_cycles(isa, tiles, columns, deep, limits) + taps * kWeightCycles;
 }
 
 int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa isa, const GemmLimits& limits) {

@@ -2,17 +2,20 @@
 
 #include <math.h>
 
+#include "base/integers.h"
 #include "base/isa.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
 namespace {
 
+constexpr int kLeastRowsOfHalves = 4;  // of the highest tile, for one of half of a panel
+
 double most(double a, double b) { return a > b ? a : b; }
 
-// One register tile of r rows x `panels` panels.
-double tile_cycles(const CostLanes& l, double r, double panels, double k) {
-  const double vectors = panels * kPanel / l.lanes, fmas = r * vectors / l.fmas, loads = (r + vectors) / 2;
+// One register tile of r rows x `panels` panels; a load takes as long as a multiply-add of whole units.
+double tile_cycles(const CostLanes& l, double r, double panels, double k, double load) {
+  const double vectors = panels * kPanel / l.lanes, fmas = r * vectors / l.fmas, loads = (r + vectors) / 2 * load;
   return k * most(most(fmas, loads), 4) + 20 + r * vectors * 1.5;
 }
 
@@ -27,13 +30,18 @@ CostLanes cost_lanes(Isa isa) {
   }
 }
 
-double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k) {
+double product_cycles(Isa isa, int64_t m, int64_t columns, int64_t k, const GemmLimits& limits) {
   const CostLanes l = cost_lanes(isa);
-  const int64_t main = l.lanes == kPanel ? 2 : 1, pairs = panels / main, tiles = (m + l.rows - 1) / l.rows;
+  const int64_t main = l.lanes == kPanel ? 2 : 1, halves = ceil_div(columns, kPanel / 2);
+  const int64_t tiles = ceil_div(m, static_cast<int64_t>(l.rows));
   if (tiles == 0) return 0;
   const double rows = static_cast<double>(m) / static_cast<double>(tiles), depth = static_cast<double>(k);
-  const double wide = static_cast<double>(pairs) * tile_cycles(l, rows, static_cast<double>(main), depth);
-  const double narrow = static_cast<double>(panels % main) * tile_cycles(l, rows, 1, depth);
+  const double load = beside_units(limits);
+  const double wide =
+      static_cast<double>(halves / (2 * main)) * tile_cycles(l, rows, static_cast<double>(main), depth, load);
+  const int64_t left =
+      l.rows >= kLeastRowsOfHalves ? halves % (2 * main) : ceil_div(halves % (2 * main), int64_t{2}) * 2;
+  const double narrow = left > 0 ? tile_cycles(l, rows, static_cast<double>(left) / 2, depth, load) : 0;
   return static_cast<double>(tiles) * (wide + narrow);
 }
 

@@ -26,8 +26,8 @@ struct CostLanes {
 // Also of sets that this build has not: choices for them must not depend on the build.
 CostLanes cost_lanes(Isa isa);
 
-// Cycles of m rows of K against panels of 16 columns.
-double product_cycles(Isa isa, int64_t m, int64_t panels, int64_t k);
+// Cycles of m rows of K against panels of 16 columns, and half a panel where no more lies before the last column.
+double product_cycles(Isa isa, int64_t m, int64_t columns, int64_t k, const GemmLimits& limits);
 
 // What is computed, and the weights that stream by meanwhile; a quarter of the shorter one is not hidden.
 double overlapped(double cycles, double weight_bytes, const GemmLimits& limits);

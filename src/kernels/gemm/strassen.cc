@@ -50,7 +50,8 @@ int64_t rows_of_block(const StrassenHalves& half, int64_t tile_rows, int64_t l2_
 double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int64_t rows, int64_t panels) {
   const StrassenHalves half = strassen_halves(p);
   const int64_t right = least(panels, panel_count(p.n - half.n));
-  const double product = 4 * product_cycles(isa, rows, panels, half.k) + 3 * product_cycles(isa, rows, right, half.k);
+  const double product = 4 * product_cycles(isa, rows, panels * kPanel, half.k, limits) +
+                         3 * product_cycles(isa, rows, right * kPanel, half.k, limits);
   const double weights = static_cast<double>((4 * panels + 3 * right) * half.k * kPanel) * 4;
   const double sums = static_cast<double>(rows * 4 * panel_count(half.k)) * kSumCycles;
   const int64_t part_floats = rows * panels * kPanel, part_bytes = part_floats * static_cast<int64_t>(sizeof(float));
@@ -132,7 +133,7 @@ GemmCandidates gemm_candidates(const GemmProblem& p, Isa isa, const GemmLimits& 
   plain.fits = plain.allowed = true;
   plain.bytes = weights;
   plain.cycles = static_cast<double>(p.batch[0] * p.batch[1]) *
-                 overlapped(product_cycles(isa, p.m, panel_count(p.n), p.k), weights, limits);
+                 overlapped(product_cycles(isa, p.m, p.n, p.k, limits), weights, limits);
   plain.error = kDeviations * chain_error(p.k);
   strassen.algorithm = GemmAlgorithm::kStrassen;
   strassen.fits = strassen_fits(p);
