@@ -72,25 +72,25 @@ Result<std::string_view> kernel_name(BindScope& scope, std::string_view stem, DT
 
 namespace {
 
-// What a chain may begin with, though its other operands may not: bytes, where floats are what it makes.
-bool begins_with(const TensorView& in, const TensorView& out, int slot, ChainOperand& operand) {
-  if (!kWithByteChains || (in.dtype != DType::kU8 && in.dtype != DType::kI8) || out.dtype != DType::kF32)
-    return chain_operand(in, out, slot, operand);
-  TensorView bytes = in;
+// What a chain may begin and end with, though its other operands may not.
+bool end_operand(const TensorView& end, const TensorView& out, int slot, bool casts, ChainOperand& operand) {
+  if (!kWithByteChains || !casts || (end.dtype != DType::kU8 && end.dtype != DType::kI8))
+    return chain_operand(end, out, slot, operand);
+  TensorView bytes = end;
   bytes.dtype = DType::kF32;
-  for (int i = 0; i < in.rank; ++i) bytes.strides[static_cast<size_t>(i)] *= element_bytes(DType::kF32);
+  for (int i = 0; i < end.rank; ++i) bytes.strides[static_cast<size_t>(i)] *= element_bytes(DType::kF32);
   if (!chain_operand(bytes, out, slot, operand)) return false;
-  operand.type = in.dtype == DType::kU8 ? ChainType::kU8 : ChainType::kI8;
+  operand.type = end.dtype == DType::kU8 ? ChainType::kU8 : ChainType::kI8;
   return true;
 }
 
 // A chain over output 0 that starts with `in`, without links; false when a type is not covered.
-bool begin_chain(const BindScope& scope, const TensorView& in, int slot, ChainArgs& chain) {
+bool begin_chain(const BindScope& scope, const TensorView& in, int slot, bool casts, ChainArgs& chain) {
   const TensorView& out = scope.output(0).view;
   chain.loops = out.rank;
   for (int i = 0; i < out.rank; ++i) chain.dims[i] = out.dim(i);
   const int out_slot = static_cast<int>(scope.inputs.size());
-  return begins_with(in, out, slot, chain.in) && chain_operand(out, out, out_slot, chain.out);
+  return end_operand(in, out, slot, casts, chain.in) && end_operand(out, out, out_slot, casts, chain.out);
 }
 
 // How many of the post-operations from `done` on fit.
@@ -114,9 +114,10 @@ Status add_chain(BindScope& scope, const ChainArgs& chain, std::string_view name
 
 }  // namespace
 
-Result<bool> bind_chain(BindScope& scope, int source, std::span<const ChainLink> links, std::string_view name) {
+Result<bool> bind_chain(BindScope& scope, int source, std::span<const ChainLink> links, std::string_view name,
+                        bool casts) {
   ChainArgs chain;
-  if (!begin_chain(scope, scope.input(source).view, source, chain)) return false;
+  if (!begin_chain(scope, scope.input(source).view, source, casts, chain)) return false;
   for (const ChainLink& link : links)
     if (!add_link(scope, link, chain)) return false;
   const int done = add_epilogue(scope, 0, chain);
@@ -128,7 +129,7 @@ Result<bool> bind_chain(BindScope& scope, int source, std::span<const ChainLink>
 Result<int> bind_epilogue(BindScope& scope, int done) {
   ChainArgs chain;
   if (done >= scope.epilogue.count) return 0;
-  if (!begin_chain(scope, scope.output(0).view, static_cast<int>(scope.inputs.size()), chain)) return 0;
+  if (!begin_chain(scope, scope.output(0).view, static_cast<int>(scope.inputs.size()), false, chain)) return 0;
   const int added = add_epilogue(scope, done, chain);
   if (added) MICA_TRY_STATUS(add_chain(scope, chain, "epilogue"));
   return added;

@@ -28,8 +28,9 @@ StepSpec chain_step(const ChainArguments& arguments, std::string_view name);
 
 // Adds a step output 0 = links(input `source`), and the scope's epilogue as far as it fits. Operands broadcast to
 // output 0's shape. False when an element type or the number of links is not covered. `name`: of the kernel, without
-// its instruction set.
-Result<bool> bind_chain(BindScope& scope, int source, std::span<const ChainLink> links, std::string_view name);
+// its instruction set. `casts`: bytes stand for single-precision numbers at either end.
+Result<bool> bind_chain(BindScope& scope, int source, std::span<const ChainLink> links, std::string_view name,
+                        bool casts = false);
 
 // Adds a step that does the scope's post-operations from `done` on, in place on output 0. Returns how many it does:
 // none for types that chains do not cover.

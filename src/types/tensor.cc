@@ -1,5 +1,6 @@
 #include "types/tensor.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace mica {
@@ -251,6 +252,12 @@ void Elements::set_number_at(const int64_t* index, double value) const {
 void Elements::set_integer_at(const int64_t* index, int64_t value) const {
   const Place p = place_at(index);
   stored(view_.dtype, p.byte, p.shift, store_int, value);
+}
+void Elements::set_truncated_at(const int64_t* index, double value) const {
+  if (bits_of(view_.dtype) < 32 && std::fabs(value) < 0x1p62)
+    set_integer_at(index, static_cast<int64_t>(value));
+  else
+    set_number_at(index, value);
 }
 char* Elements::address(int64_t linear) const { return place(linear).byte; }
 char* Elements::address_at(const int64_t* index) const { return place_at(index).byte; }

@@ -62,6 +62,9 @@ class Elements {
   int64_t integer_at(const int64_t* index) const;
   void set_number_at(const int64_t* index, double value) const;
   void set_integer_at(const int64_t* index, int64_t value) const;
+  // Of integer types, as a cast converts: beyond a narrow one numbers lose their high bits, as integers do; the wide
+  // ones take the nearest number that they have.
+  void set_truncated_at(const int64_t* index, double value) const;
   // The byte address of an element; for types of whole bytes.
   char* address(int64_t linear) const;
   char* address_at(const int64_t* index) const;

@@ -151,5 +151,28 @@ TEST(Pixels, BoundedPictures) {
   }
 }
 
+// What a picture becomes again: one stage, from bytes to bytes, with numbers that no byte has.
+TEST(Pixels, AreWrittenByTheStageInFrontOfThem) {
+  std::string numbers =
+      "inf, -inf, nan, 3e9, -3e9, 1e12, 5e18, -5e18, 300, -5, 0.5, -0.5, 255.99, -0.0, 1e-40, 2147483648";
+  for (int i = 16; i < 131; ++i) numbers += ", " + std::to_string(i * 7 - 300) + ".75";
+  for (const char* shape : {"2,5,131", "3,131,1,131", "1,1", "7,64", "3,65", "N,3,131"})
+    for (const char* to : {"u8", "i8"}) {
+      const bool is_long = std::string(shape).ends_with("131");
+      const std::string text =
+          "graph \"net\"\n  input %x: u8[" + std::string(shape) + "] \"x\"\n  constant %k: f32[" +
+          (is_long ? "131] = {" + numbers : "1] = {-31.25") + "}\n  constant %s: f32[] = {2.7}\n" +
+          "  %a = cast(%x) to=f32\n  %b = mul(%a, %s)\n  %c = add(%b, %k)\n  %d = cast(%c) to=" + to +
+          "\n  output %d \"d\"\nend\n";
+      RunOptions options;
+      for (int threads : {1, 3}) {
+        options.threads = threads;
+        EXPECT_EQ(difference(run(text, support::plainly()), run(text, options, "pointwise_chain"), 0), "") << text;
+      }
+      const Lowered lowered = compiled(text);
+      EXPECT_EQ(lowered.plan.functions[0].stages.size(), 1u) << text;
+    }
+}
+
 }  // namespace
 }  // namespace mica

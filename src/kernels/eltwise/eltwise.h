@@ -3,7 +3,8 @@
 // stage are a chain in place.
 //
 // Numbers only: dimensions and strides are those of the common (broadcast) shape, strides in elements, 0 along an axis
-// that an operand lacks. Elements are f32, f16 or bf16, those that a chain begins with also bytes; arithmetic is f32.
+// that an operand lacks. Elements are f32, f16 or bf16, those that a chain begins or ends with also bytes; arithmetic
+// is f32.
 #pragma once
 #include <stdint.h>
 

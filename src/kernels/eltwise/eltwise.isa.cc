@@ -1,6 +1,7 @@
 #include "kernels/eltwise/eltwise.h"
 
 #include "kernels/eltwise/functions.inl"
+#include "kernels/math/bytes.inl"
 #include "types/pointwise_parts.h"
 
 namespace mica::MICA_ISA {
@@ -197,6 +198,13 @@ const float* gathered(const Cursor& c, const Block& block, float* tile) {
   return tile;
 }
 
+template <class To>
+void scatter_bytes(const float* tile, To* to, int64_t stride, int64_t n) {
+  int64_t k = 0;
+  for (; stride == 1 && k + kBytesTogether <= n; k += kBytesTogether) bytes_of(tile + k, to + k);
+  for (; k < n; ++k) to[k * stride] = from_float<To>(tile[k]);
+}
+
 void scatter_row(const float* tile, void* to, ChainType type, int64_t stride, int64_t n) {
   if (is_f32(type)) {
     auto* out = static_cast<float*>(to);
@@ -204,6 +212,8 @@ void scatter_row(const float* tile, void* to, ChainType type, int64_t stride, in
     for (int64_t k = 0; k < n; ++k) out[k * stride] = tile[k];
     return;
   }
+  if (kWithByteChains && type == ChainType::kU8) return scatter_bytes(tile, static_cast<uint8_t*>(to), stride, n);
+  if (kWithByteChains && type == ChainType::kI8) return scatter_bytes(tile, static_cast<int8_t*>(to), stride, n);
   auto* code = static_cast<uint16_t*>(to);
   const int64_t step = stride == 1 ? kLanes : 1;
   for (int64_t k = 0; k < n; k += step) {

@@ -1,13 +1,7 @@
 #include "kernels/typed/typed.h"
 
+#include "kernels/math/bytes.inl"
 #include "simd/several.h"
-
-// In front of a loop whose results no later turn reads: a result may take an operand's place, element by element.
-#ifdef __clang__
-#define MICA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define MICA_INDEPENDENT _Pragma("GCC ivdep")
-#endif
 
 namespace mica::MICA_ISA {
 namespace {
@@ -177,20 +171,6 @@ void where_row(const TypedRow& row, int64_t n) {
 struct Bool {
   uint8_t value;
 };
-// Truncation with the wide types' nearest number beyond their range; NaN becomes 0, as the reference has it.
-template <class To, class Float>
-MICA_INLINE To from_float(Float x) {
-  if constexpr (sizeof(To) == 8)
-    return x >= 0x1p63f ? INT64_MAX : x <= -0x1p63f ? INT64_MIN : x != x ? 0 : static_cast<To>(x);
-  if constexpr (sizeof(To) == 4)
-    return x >= 0x1p31f ? INT32_MAX : x <= -0x1p31f ? INT32_MIN : x != x ? 0 : static_cast<To>(x);
-  // Narrow types keep the low bits, up to where the wide number itself has an end.
-  constexpr bool kSigned = To(-1) < To(0);
-  constexpr To kLow = kSigned ? static_cast<To>(int64_t{1} << (8 * sizeof(To) - 1)) : To(0),
-               kHigh = static_cast<To>(~kLow);
-  if (x >= 0x1p62f || x <= -0x1p62f) return x > 0 ? kHigh : kLow;
-  return static_cast<To>(static_cast<uint64_t>(from_float<int64_t, Float>(x)));
-}
 template <class T>
 constexpr bool kIsFloat = __is_same(T, float) || __is_same(T, double);
 template <class From, class To>
@@ -213,24 +193,14 @@ void convert_row(const TypedRow& row, int64_t n) {
   each_one<From, To>(row, n, converted<From, To>);
 }
 
-// Single precision to a narrow type: of blocks of numbers within 32 bits, the low bits of those.
+// Single precision to a narrow type.
 template <class To>
 void convert_to_bytes(const TypedRow& row, int64_t n) {
-  constexpr int kBlock = kBlockBytes;
+  constexpr int kBlock = kBytesTogether;
   const int64_t whole = row.in_stride[0] == 0 ? 0 : in_blocks(row, n, 1, sizeof(float), 1, kBlock);
   TypedRow rest = row;
-  for (int64_t left = whole; left > 0; left -= kBlock, rest.in[0] += kBlock * sizeof(float), rest.out += kBlock) {
-    const auto* x = reinterpret_cast<const float*>(rest.in[0]);
-    auto* out = reinterpret_cast<To*>(rest.out);
-    constexpr int32_t kSize = INT32_MAX, kBeyond = 0x4f000000;  // all bits but the sign; those of 2^31
-    int32_t sizes[kBlock], largest = 0;
-    __builtin_memcpy(sizes, x, sizeof sizes);
-    for (int i = 0; i < kBlock; ++i) largest = (sizes[i] & kSize) > largest ? sizes[i] & kSize : largest;
-    if (largest >= kBeyond)
-      for (int i = 0; i < kBlock; ++i) out[i] = from_float<To>(x[i]);
-    else
-      MICA_INDEPENDENT for (int i = 0; i < kBlock; ++i) out[i] = static_cast<To>(static_cast<int32_t>(x[i]));
-  }
+  for (int64_t left = whole; left > 0; left -= kBlock, rest.in[0] += kBlock * sizeof(float), rest.out += kBlock)
+    bytes_of(reinterpret_cast<const float*>(rest.in[0]), reinterpret_cast<To*>(rest.out));
   convert_row<float, To>(rest, n - whole);
 }
 

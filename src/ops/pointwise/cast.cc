@@ -82,16 +82,6 @@ bool float8_kind(DType dtype, SmallFloat& kind) {
   }
 }
 
-// Floats beyond a narrow integer type lose their high bits, as integers do; the wide types take the nearest number they
-// have.
-void store_truncated(DType to, double value, const Elements& out, const int64_t* o) {
-  const bool wraps = bits_of(to) < 32 && std::fabs(value) < 0x1p62;
-  if (wraps)
-    out.set_integer_at(o, static_cast<int64_t>(value));
-  else
-    out.set_number_at(o, value);
-}
-
 void store_cast(const Cast& cast, const Elements& in, const int64_t* i, const Elements& out, const int64_t* o) {
   SmallFloat kind;
   const DType from = in.dtype();
@@ -105,7 +95,7 @@ void store_cast(const Cast& cast, const Elements& in, const int64_t* i, const El
   } else if (whole && !is_float(cast.to)) {
     out.set_integer_at(o, in.integer_at(i));
   } else if (is_integer(cast.to)) {
-    store_truncated(cast.to, in.number_at(i), out, o);
+    out.set_truncated_at(o, in.number_at(i));
   } else {
     out.set_number_at(o, in.number_at(i));
   }

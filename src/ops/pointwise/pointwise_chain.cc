@@ -22,12 +22,18 @@ Status check_links(const PointwiseChain& chain, size_t inputs) {
   return {};
 }
 
+bool is_byte(DType dtype) { return has_part("bytes", "1") && (dtype == DType::kU8 || dtype == DType::kI8); }
+
 Status infer(InferScope& scope) {
+  const auto& chain = scope.attributes<PointwiseChain>();
   MICA_TRY_STATUS(require_tensor(scope, 0));
-  const bool bytes = has_part("bytes", "1") && (scope.dtype(0) == DType::kU8 || scope.dtype(0) == DType::kI8);
-  if (!bytes) MICA_TRY_STATUS(require_float(scope, 0));
-  MICA_TRY_STATUS(check_links(scope.attributes<PointwiseChain>(), scope.inputs.size()));
-  if (!bytes) return infer_pointwise(scope);
+  const bool begins = is_byte(scope.dtype(0)), ends = is_byte(chain.to);
+  MICA_CHECK(ends || chain.to == DType::kNone, kBadAttribute, "a chain makes u8 or i8 of its numbers, not {}",
+             name_of(chain.to));
+  if (!begins) MICA_TRY_STATUS(require_float(scope, 0));
+  MICA_TRY_STATUS(check_links(chain, scope.inputs.size()));
+  if (!begins && !ends) return infer_pointwise(scope);
+  MICA_CHECK(begins || scope.dtype(0) == DType::kF32, kBadType, "input 0 must be f32, not {}", name_of(scope.dtype(0)));
   Shape shape = scope.shape(0);
   for (int i = 1; i < static_cast<int>(scope.inputs.size()); ++i) {
     if (!scope.has(i)) continue;
@@ -35,7 +41,7 @@ Status infer(InferScope& scope) {
     MICA_CHECK(scope.dtype(i) == DType::kF32, kBadType, "input {} must be f32, not {}", i, name_of(scope.dtype(i)));
     MICA_TRY(shape, broadcast(shape, scope.shape(i), scope.dims()));
   }
-  scope.out(0, DType::kF32, shape);
+  scope.out(0, ends ? chain.to : DType::kF32, shape);
   return {};
 }
 
@@ -59,7 +65,10 @@ Status reference(RunScope& scope) {
       const bool swapped = operand >= 0 && chain.swapped.get(i, 0) != 0;
       value = apply(f, swapped ? other : value, swapped ? value : other, chain.a.get(i, 0), chain.b.get(i, 0));
     }
-    Elements(out).set_number_at(index, value);
+    if (chain.to == DType::kNone)
+      Elements(out).set_number_at(index, value);
+    else
+      Elements(out).set_truncated_at(index, static_cast<float>(value));
   } while (next_index(index, out.shape()));
   return {};
 }

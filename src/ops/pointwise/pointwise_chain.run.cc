@@ -16,7 +16,7 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
                 .swapped = chain.swapped.get(i, 0) != 0,
                 .a = chain.a.get(i, 0),
                 .b = chain.b.get(i, 0)};
-  return bind_chain(scope, 0, std::span<const ChainLink>(links, n), scope.op->name);
+  return bind_chain(scope, 0, std::span<const ChainLink>(links, n), scope.op->name, true);
 }
 
 bool rows(const BindScope&, RowWindow& window) {

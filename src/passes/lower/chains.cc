@@ -103,7 +103,20 @@ class ChainFuser {
       if (!can_link(*next) || taken_.contains(next) || !(next->outputs[0]->type == result->type)) break;
       if (!add_link(chain, *next, result)) break;
     }
+    end_in_bytes(chain);
     return chain;
+  }
+
+  // Takes the cast to bytes that alone reads the chain's result.
+  void end_in_bytes(Chain& chain) const {
+    const Value* result = chain.nodes.back()->outputs[0];
+    if (result->type.dtype != DType::kF32 || readers_.kept(result)) return;
+    const auto& readers = readers_.nodes(result);
+    if (readers_.count(result) != 1 || readers.size() != 1 || readers[0]->op != &op_cast) return;
+    const DType to = readers[0]->outputs[0]->type.dtype;
+    if ((to != DType::kU8 && to != DType::kI8) || fusion_.absorbed.contains(readers[0])) return;
+    chain.nodes.push_back(readers[0]);
+    chain.links.to = to;
   }
 
   // Each chain's node stands where its last member stood: all its operands exist by then.

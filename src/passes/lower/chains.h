@@ -2,7 +2,8 @@
 //
 // Goal: what no product or convolution takes into its epilogue is read and written once. A node joins the chain of its
 // operand when nobody else reads that, the result keeps its type, and a second operand broadcasts to it. A chain may
-// begin with bytes: it then takes their cast. Non-goals: nodes that `fuse.h` gives to a leader. Cost: linear in nodes.
+// begin or end with bytes: it then takes their cast. Non-goals: nodes that `fuse.h` gives to a leader. Cost: linear in
+// nodes.
 #pragma once
 #include "passes/lower/fuse.h"
 
