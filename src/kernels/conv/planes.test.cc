@@ -67,7 +67,9 @@ TEST_P(Planes, ALineOfNumbersIsShared) {
                          shared = choose_conv(c.p, ConvAlgorithm::kImplicit, GetParam(), two);
         EXPECT_EQ(alone.planes, reads_planes(c.p));
         EXPECT_FALSE(shared.planes);
-        if (kernel > 1 && stride == 1) EXPECT_GE(shared.tasks, 2);
+        if (kernel > 1 && stride == 1) {
+          EXPECT_GE(shared.tasks, 2);
+        }
         c.run(GetParam(), ConvAlgorithm::kImplicit, one, 1);
         const std::vector<float> want = c.y;
         c.y.assign(c.y.size(), ConvCase::kUntouched);

@@ -79,7 +79,9 @@ TEST_P(EltwiseMath, PowersAndRemainders) {
       const double wanted = apply(f, static_cast<double>(x[i]), static_cast<double>(y[i]), 1, 0);
       if (std::isinf(static_cast<float>(wanted)) && static_cast<double>(got[i]) == static_cast<float>(wanted)) continue;
       if (const double error = ulps(wanted, got[i]); error > worst) worst = error, where = i;
-      if (wanted == 0) EXPECT_EQ(std::signbit(got[i]), std::signbit(wanted)) << x[i] << " " << y[i];
+      if (wanted == 0) {
+        EXPECT_EQ(std::signbit(got[i]), std::signbit(wanted)) << x[i] << " " << y[i];
+      }
     }
     EXPECT_LE(worst, f != Pointwise::kPow ? 0.5
                      : fused              ? 2.0

@@ -34,7 +34,7 @@ MICA_INLINE Begun<V> in_powers(V x) {
 
 // e^x for x in [-105, 90] or NaN, 1 ulp: 1 + r + r^2 P(r), fit 3e-9, times 2^n.
 MICA_INLINE F32 exp_within(F32 x) {
-  const Begun<F32> f = in_powers(x);
+  const auto f = in_powers(x);
   return scale_by_power(polynomial(f.s, kExpFit), sub(f.rounded, set1(kRounder)));
 }
 
@@ -135,7 +135,7 @@ MICA_INLINE V expm1_of_parts(V r, V rounded) {
 
 // e^x - 1 for x <= 0, 2 ulp; 0 beyond, NaN passes.
 MICA_INLINE F32 expm1_below(F32 x) {
-  const Begun<F32> f = in_powers(max_fast(set1(-87.0f), min_fast(zero(), x)));
+  const auto f = in_powers(max_fast(set1(-87.0f), min_fast(zero(), x)));
   return expm1_of_parts(f.s, f.rounded);
 }
 

@@ -74,7 +74,9 @@ TEST(Resample, GapsBetweenPixels) {
         for (const float f : dense) ASSERT_FALSE(std::isnan(f));
         for (const int64_t gap_out : {0, 3})
           EXPECT_EQ(run({channels, 5, gap_out, false, nearest}, isa), dense) << name_of(isa) << " " << channels;
-        if (!nearest) EXPECT_EQ(run({channels, 5, 0, true, nearest}, isa), dense) << name_of(isa) << " " << channels;
+        if (!nearest) {
+          EXPECT_EQ(run({channels, 5, 0, true, nearest}, isa), dense) << name_of(isa) << " " << channels;
+        }
       }
 }
 
