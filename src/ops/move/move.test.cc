@@ -284,6 +284,23 @@ TEST(Select, Rules) {
          .inputs = {iota({3, 2}, 1), ints({2, 5})},
          .expect = {{.numbers = {0, 1, 2, 0, 0, 0, 3, 4, 0, 0}}}});
 }
+
+// Every size of elements and of indices, along each axis, with indices that point nowhere.
+TEST(OneHot, KernelOfEverySize) {
+  for (const DType index : {DType::kI32, DType::kI64})
+    for (const DType type : {DType::kBool, DType::kI8, DType::kF16, DType::kF32, DType::kI64, DType::kF64})
+      for (int axis : {0, 1, 2, -1})
+        for (int64_t depth : {1, 3, 21}) {
+          std::vector<double> numbers;
+          for (int i = 0; i < 2 * 35; ++i) numbers.push_back(i * 7 % 29 - 11);
+          check({.op = "one_hot",
+                 .attributes = {{"axis", axis}},
+                 .inputs = {list({2, 35}, numbers, index), constant(scalar(static_cast<double>(depth), DType::kI64)),
+                            list({2}, {0, 1}, type)},
+                 .expect_kernel = "one_hot"});
+        }
+}
+
 TEST(Fourier, AnyLength) {
   // A bin is a sum of n numbers of magnitude below 1.5, in fewer than n roundings each; the inverse divides by n.
   for (int64_t n : {1, 2, 3, 8, 12, 17, 30, 34, 49, 100, 143, 1024})
