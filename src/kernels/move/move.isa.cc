@@ -196,10 +196,6 @@ void copy_piece(const CopyPlan& plan, const char* from, char* to, int64_t inner,
 }
 
 void copy_one(const CopyPlan& plan, const char* from, char* to, int64_t inner, int64_t cross) {
-  if (plan.kind == CopyKind::kRows) {
-    const int64_t rest = plan.inner.size - inner;
-    return copy_row(from + inner, to + inner, rest < plan.inner_block ? rest : plan.inner_block);
-  }
   switch (plan.element) {
     case 1: return copy_piece<1>(plan, from, to, inner, cross);
     case 2: return copy_piece<2>(plan, from, to, inner, cross);
@@ -209,30 +205,56 @@ void copy_one(const CopyPlan& plan, const char* from, char* to, int64_t inner, i
   }
 }
 
-// Task t: block t % blocks of the inner piece at outer place t / blocks. Places are walked like an odometer.
-void copy(const CopyPlan& plan, const char* from, char* to, int64_t task_begin, int64_t task_end) {
-  if (task_begin >= task_end) return;
-  const int64_t blocks = plan.inner_blocks * plan.cross_blocks;
-  int64_t block = task_begin % blocks, place = task_begin / blocks, at[kMaxCopyAxes];
-  for (int i = plan.outer; i-- > 0; place /= plan.axes[i].size) {
-    at[i] = place % plan.axes[i].size;
-    from += at[i] * plan.axes[i].from;
-    to += at[i] * plan.axes[i].to;
+// Where a copy stands among its outer axes, which are walked like an odometer.
+struct Odometer {
+  const char* from;
+  char* to;
+  int64_t at[kMaxCopyAxes];
+
+  Odometer(const CopyPlan& plan, const char* begin, char* end, int64_t place) : from(begin), to(end) {
+    for (int i = plan.outer; i-- > 0; place /= plan.axes[i].size) {
+      at[i] = place % plan.axes[i].size;
+      from += at[i] * plan.axes[i].from;
+      to += at[i] * plan.axes[i].to;
+    }
   }
-  for (int64_t task = task_begin; task < task_end; ++task) {
-    copy_one(plan, from, to, block % plan.inner_blocks * plan.inner_block,
-             block / plan.inner_blocks * plan.cross_block);
-    if (++block < blocks) continue;
-    block = 0;
-    for (int i = plan.outer; i-- > 0;) {
+
+  // On by so many places of the last axis, up to its end.
+  void pass(const CopyPlan& plan, int64_t places) {
+    for (int i = plan.outer; i-- > 0; places = 1) {
       const CopyAxis& axis = plan.axes[i];
-      from += axis.from;
-      to += axis.to;
-      if (++at[i] < axis.size) break;
+      from += places * axis.from;
+      to += places * axis.to;
+      if ((at[i] += places) < axis.size) return;
       at[i] = 0;
       from -= axis.from * axis.size;
       to -= axis.to * axis.size;
     }
+  }
+};
+
+// Task t: block t % blocks of the inner piece at outer place t / blocks. Whole rows along the last axis go together.
+void copy(const CopyPlan& plan, const char* from, char* to, int64_t task_begin, int64_t task_end) {
+  if (task_begin >= task_end) return;
+  const int64_t blocks = plan.inner_blocks * plan.cross_blocks, last = plan.outer - 1;
+  int64_t block = task_begin % blocks;
+  Odometer o(plan, from, to, task_begin / blocks);
+  for (int64_t task = task_begin; task < task_end;) {
+    const int64_t inner = block % plan.inner_blocks * plan.inner_block;
+    int64_t rows = 1;
+    if (plan.kind == CopyKind::kRows) {
+      const int64_t rest = plan.inner.size - inner, n = rest < plan.inner_block ? rest : plan.inner_block;
+      const CopyAxis axis = last < 0 ? CopyAxis() : plan.axes[last];
+      if (blocks == 1 && last >= 0)
+        rows = axis.size - o.at[last] < task_end - task ? axis.size - o.at[last] : task_end - task;
+      for (int64_t r = 0; r < rows; ++r) copy_row(o.from + inner + r * axis.from, o.to + inner + r * axis.to, n);
+    } else {
+      copy_one(plan, o.from, o.to, inner, block / plan.inner_blocks * plan.cross_block);
+    }
+    task += rows;
+    if (++block < blocks) continue;
+    block = 0;
+    o.pass(plan, rows);
   }
 }
 
