@@ -13,7 +13,8 @@ constexpr int kLeastRowsOfHalves = 4;  // of the highest tile, for one of half o
 
 double most(double a, double b) { return a > b ? a : b; }
 
-// One register tile of r rows x `panels` panels; a load takes as long as a multiply-add of whole units.
+// One register tile of r rows x `panels` panels. `load`: of two loads, the cycles; they take no longer beside half-wide
+// units.
 double tile_cycles(const CostLanes& l, double r, double panels, double k, double load) {
   const double vectors = panels * kPanel / l.lanes, fmas = r * vectors / l.fmas, loads = (r + vectors) / 2 * load;
   return k * most(most(fmas, loads), 4) + 20 + r * vectors * 1.5;
