@@ -86,6 +86,12 @@ class ChainFuser {
     return bytes->type.dtype == DType::kU8 || bytes->type.dtype == DType::kI8 ? cast : nullptr;
   }
 
+  // The node that reads a value once and alone; null where there is none such, or the value must exist.
+  Node* only_reader(const Value* value) const {
+    if (readers_.count(value) != 1 || readers_.kept(value) || readers_.nodes(value).size() != 1) return nullptr;
+    return readers_.nodes(value)[0];
+  }
+
   // The chain that begins with `node`: every link keeps the type of the first result.
   Chain grow(Node& node) const {
     Chain chain;
@@ -98,9 +104,8 @@ class ChainFuser {
     add_link(chain, node, node.inputs[source]);
     for (Value* result = node.outputs[0]; chain.links.functions.size() < kMaxChainLinks;
          result = chain.nodes.back()->outputs[0]) {
-      if (readers_.count(result) != 1 || readers_.kept(result) || readers_.nodes(result).size() != 1) break;
-      Node* next = readers_.nodes(result)[0];
-      if (!can_link(*next) || taken_.contains(next) || !(next->outputs[0]->type == result->type)) break;
+      Node* next = only_reader(result);
+      if (!next || !can_link(*next) || taken_.contains(next) || !(next->outputs[0]->type == result->type)) break;
       if (!add_link(chain, *next, result)) break;
     }
     end_in_bytes(chain);
@@ -110,12 +115,11 @@ class ChainFuser {
   // Takes the cast to bytes that alone reads the chain's result.
   void end_in_bytes(Chain& chain) const {
     const Value* result = chain.nodes.back()->outputs[0];
-    if (result->type.dtype != DType::kF32 || readers_.kept(result)) return;
-    const auto& readers = readers_.nodes(result);
-    if (readers_.count(result) != 1 || readers.size() != 1 || readers[0]->op != &op_cast) return;
-    const DType to = readers[0]->outputs[0]->type.dtype;
-    if ((to != DType::kU8 && to != DType::kI8) || fusion_.absorbed.contains(readers[0])) return;
-    chain.nodes.push_back(readers[0]);
+    Node* cast = only_reader(result);
+    if (!cast || cast->op != &op_cast || result->type.dtype != DType::kF32 || fusion_.absorbed.contains(cast)) return;
+    const DType to = cast->outputs[0]->type.dtype;
+    if (to != DType::kU8 && to != DType::kI8) return;
+    chain.nodes.push_back(cast);
     chain.links.to = to;
   }
 
