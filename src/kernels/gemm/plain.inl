@@ -6,11 +6,14 @@
 // is finished and stored between the multiply-adds of the last step of k: 40 to 50 cycles.
 #pragma once
 #include "kernels/gemm/activation.inl"
-#include "kernels/gemm/tile_parts.inl"
+#include "kernels/gemm/turn.inl"
 
 namespace mica::MICA_ISA {
 
 enum class PlainFinish { kLow, kClip, kHardSwish };
+
+// Without an upper end. Beside twelve sums a minimum is not worth code of its own.
+inline constexpr PlainFinish kPlainLow = kLanes == kPanel ? PlainFinish::kLow : PlainFinish::kClip;
 
 template <PlainFinish kFinish>
 MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
@@ -19,15 +22,17 @@ MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
   return kFinish == PlainFinish::kClip ? min_fast(hi, low) : low;
 }
 
+alignas(64) inline constexpr float kNoBias[kMainPanels * kPanel] = {};
+
 // `count` tiles side by side; `at` goes on to what lies beside them.
 template <PlainFinish kFinish>
 __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count) {
   constexpr int R = kMaxRows, P = kMainPanels, V = P * kPanelVectors;
   const GemmEpilogue& e = *block.epilogue;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
-  const F32 lo = set1(e.activation == Activation::kClip ? e.a : -__builtin_inff()), hi = set1(e.b);
+  const bool clips = e.activation == Activation::kClip;
+  const F32 lo = set1(clips ? e.a : -__builtin_inff()), hi = set1(clips ? e.b : __builtin_inff());
   const float *first = block.segments[0], *last = first + block.segment_k - 1;
-  alignas(64) static constexpr float kNoBias[P * kPanel] = {};
   const int64_t bias_step = at.bias ? P * kPanel : 0;
   const float* const last_line = at.end - P * panel_stride;
   const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
@@ -43,6 +48,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
     fetch.wait = at.fetch_period;
     F32 row[V];
     RowPointers<R> a(first, a_stride);
+    take_turns(sum, a, panel, last, fetch, at, last_line);
     for (; a.at[0] < last; a.advance()) {
       load_row(row, panel);
       fetch.step(at);
@@ -82,12 +88,10 @@ MICA_INLINE PlainTilesFn plain_tiles_fn(const RowBlock& block) {
     const GemmEpilogue& e = *block.epilogue;
     const bool whole = block.first_k && block.last_k && block.segment_count == 1 && block.segment_k > 0;
     if (block.rows != kMaxRows || !whole || block.residual || e.finish) return nullptr;
-    if (e.activation == Activation::kNone) return plain_tiles<PlainFinish::kLow>;
-    if (e.activation == Activation::kClip)
-      return e.b < __builtin_inff() ? plain_tiles<PlainFinish::kClip> : plain_tiles<PlainFinish::kLow>;
+    if (e.activation == Activation::kClip && e.b < __builtin_inff()) return plain_tiles<PlainFinish::kClip>;
     if constexpr (kWithHardSwish)
       if (e.activation == Activation::kHardSwish) return plain_tiles<PlainFinish::kHardSwish>;
-    return plain_tiles<PlainFinish::kLow>;
+    return plain_tiles<kPlainLow>;
   }
   return nullptr;
 }

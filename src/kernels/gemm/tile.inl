@@ -125,7 +125,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         F32 row[V];  // one row reads each vector once, where it is multiplied
         if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = panel_vector(b, panel_stride, j);
         if (kPaired) row[V - 1] = lower_halves(row[V - 1], row[V - 1]);
-        if constexpr (kFetch) fetch.step(at);
+        if constexpr (kFetch && !takes_turns(R, V)) fetch.step(at);
         if constexpr (asks_for_panels(R)) prefetch_panels<P>(b, panel_stride, last_line);
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
@@ -138,6 +138,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         a.advance();
       };
       const float* const end = a.at[0] + block.segment_k;
+      take_turns(sum, a, b, end, fetch, at, last_line);
       if constexpr (R == 1) {  // few turns: the processor foresees the last one, and goes on to the next panels
         while (end - a.at[0] >= 8) MICA_UNROLL for (int u = 0; u < 8; ++u) step();
       }

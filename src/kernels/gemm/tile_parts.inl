@@ -21,11 +21,16 @@ MICA_INLINE F32 panel_vector(const float* panel, int64_t panel_stride, int j) {
   return load(panel + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
 }
 
-// Asks for the lines of P panels 4 KiB ahead, 64 steps of k, but for none behind `last_line`.
+// The line to ask for 4 KiB ahead, 64 steps of k, or `last` where that is behind it.
+MICA_INLINE const float* line_ahead(const float* panel, const float* last) {
+  const float* const ahead = panel + 64 * kPanel;
+  return ahead < last ? ahead : last;
+}
+
+// Asks for the lines of P panels ahead, but for none behind `last_line`.
 template <int P>
 MICA_INLINE void prefetch_panels(const float* panel, int64_t panel_stride, const float* last_line) {
-  constexpr int64_t kAhead = 64 * kPanel;
-  const float* ahead = panel + kAhead < last_line ? panel + kAhead : last_line;
+  const float* const ahead = line_ahead(panel, last_line);
   MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(ahead + p * panel_stride);
 }
 
@@ -63,14 +68,14 @@ struct TilePlace {
 
 // What a tile fetches between its multiply-adds.
 struct TileFetch {
-  MICA_INLINE void step(const TilePlace& at) {
-    if (--wait != 0) return;
-    if (at.fetch_near)
-      prefetch(next);
-    else
-      prefetch_far(next);
-    next += kPanel;
-    wait = at.fetch_period;
+  MICA_INLINE void step(const TilePlace& at, int64_t steps = 1) {
+    for (wait -= steps; wait <= 0; wait += at.fetch_period) {
+      if (at.fetch_near)
+        prefetch(next);
+      else
+        prefetch_far(next);
+      next += kPanel;
+    }
   }
 
   const float* next;
@@ -91,9 +96,9 @@ struct RowPointers {
     }
   }
   MICA_INLINE const float* row(int i) const { return at[i / kRows] + i % kRows * stride; }
-  MICA_INLINE void advance() {
+  MICA_INLINE void advance(int steps = 1) {
     MICA_UNROLL for (int g = 0; g < kCount; ++g) {
-      ++at[g];
+      at[g] += steps;
       asm("" : "+r"(at[g]));
     }
   }
