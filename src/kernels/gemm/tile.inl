@@ -73,20 +73,23 @@ MICA_INLINE void add_residual(F32 (&sum)[R][V], const TilePlace& at, int64_t str
 template <bool kPart, int R, int V, int kTile = R>
 MICA_INLINE void finish_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at) {
   const GemmEpilogue& e = *block.epilogue;
-  if (at.residual && !e.residual_last) add_residual<kPart>(sum, at, e.residual_stride);
-  if (e.activation == Activation::kClip) {
-    const F32 lo = set1(e.a), hi = set1(e.b);
-    MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = max_fast(lo, sum[i][j]);
-    if (e.b < __builtin_inff())
+  for (bool last = false;; last = true) {  // one copy of the residual's code, before the activation and behind it
+    if (at.residual && e.residual_last == last) add_residual<kPart>(sum, at, e.residual_stride);
+    if (last) return;
+    if (e.activation == Activation::kClip) {
+      const F32 lo = set1(e.a), hi = set1(e.b);
       MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
-          min_fast(hi, sum[i][j]);
+          max_fast(lo, sum[i][j]);
+      if (e.b < __builtin_inff())
+        MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+            min_fast(hi, sum[i][j]);
+    }
+    if constexpr (in_registers(Activation::kHardSwish, kTile)) {
+      if (e.activation == Activation::kHardSwish)
+        MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
+            activate<Activation::kHardSwish>(sum[i][j], e.a, e.b);
+    }
   }
-  if constexpr (in_registers(Activation::kHardSwish, kTile)) {
-    if (e.activation == Activation::kHardSwish)
-      MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] =
-          activate<Activation::kHardSwish>(sum[i][j], e.a, e.b);
-  }
-  if (at.residual && e.residual_last) add_residual<kPart>(sum, at, e.residual_stride);
 }
 
 // Two vectors' lower halves as one.

@@ -11,44 +11,42 @@ namespace mica::MICA_ISA {
 inline constexpr int kTurnSteps = 4;
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-constexpr bool takes_turns(int rows, int vectors) { return rows == kMaxRows && vectors == 2; }
+constexpr bool takes_turns(int rows, int vectors) { return rows > 3 && vectors == 2; }
 
-// One step of k of three rows from `row` on; `a` is at the first one's element, kSteps steps before. By hand: sums,
-// operands and addresses take all registers but one, and of steps side by side compilers keep some sums in memory.
-template <int kSteps, int R>
-MICA_INLINE void add_step(F32 (&sum)[R][2], int row, const float* a, int64_t stride, F32 b0, F32 b1) {
-  F32 x, s0 = sum[row][0], s1 = sum[row][1], s2 = sum[row + 1][0], s3 = sum[row + 1][1], s4 = sum[row + 2][0],
-         s5 = sum[row + 2][1];
-  asm("vbroadcastss %c[bytes](%[a]), %[x]\n"
-      "vfmadd231ps %[b0], %[x], %[s0]\n"
-      "vfmadd231ps %[b1], %[x], %[s1]\n"
-      "vbroadcastss %c[bytes](%[a], %[stride]), %[x]\n"
-      "vfmadd231ps %[b0], %[x], %[s2]\n"
-      "vfmadd231ps %[b1], %[x], %[s3]\n"
-      "vbroadcastss %c[bytes](%[a], %[stride], 2), %[x]\n"
-      "vfmadd231ps %[b0], %[x], %[s4]\n"
-      "vfmadd231ps %[b1], %[x], %[s5]\n"
-      : [s0] "+x"(s0), [s1] "+x"(s1), [s2] "+x"(s2), [s3] "+x"(s3), [s4] "+x"(s4), [s5] "+x"(s5), [x] "=&x"(x)
-      : [b0] "x"(b0), [b1] "x"(b1), [a] "r"(a), [stride] "r"(stride * static_cast<int64_t>(sizeof(float))),
-        [bytes] "i"(kSteps * sizeof(float))
-      : "memory");
-  sum[row][0] = s0, sum[row][1] = s1, sum[row + 1][0] = s2, sum[row + 1][1] = s3, sum[row + 2][0] = s4,
-  sum[row + 2][1] = s5;
+// One row's multiply-adds of the step kStep of k; the row is `rows` + kRow strides. By hand: sums, operands and
+// addresses take all registers but one, and of steps side by side compilers keep some sums in memory.
+template <int kRow, int kStep>
+MICA_INLINE void add_step(F32 (&sum)[2], const float* rows, int64_t row_bytes, F32 b0, F32 b1) {
+  F32 x, s0 = sum[0], s1 = sum[1];
+#define MICA_ADD_STEP(place)                                                                                    \
+  asm("vbroadcastss %c[step](" place                                                                            \
+      "), %[x]\n"                                                                                               \
+      "vfmadd231ps %[b0], %[x], %[s0]\n"                                                                        \
+      "vfmadd231ps %[b1], %[x], %[s1]\n"                                                                        \
+      : [s0] "+x"(s0), [s1] "+x"(s1), [x] "=&x"(x)                                                              \
+      : [b0] "x"(b0), [b1] "x"(b1), [rows] "r"(rows), [bytes] "r"(row_bytes), [step] "i"(kStep * sizeof(float)) \
+      : "memory")
+  if constexpr (kRow == 0) MICA_ADD_STEP("%[rows]");
+  if constexpr (kRow == 1) MICA_ADD_STEP("%[rows], %[bytes]");
+  if constexpr (kRow == 2) MICA_ADD_STEP("%[rows], %[bytes], 2");
+#undef MICA_ADD_STEP
+  sum[0] = s0;
+  sum[1] = s1;
 }
 
-// `ahead`: four lines to ask for.
-template <int R>
+template <int kStep, int kRow = 0, int R>
+MICA_INLINE void add_steps(F32 (&sum)[R][2], const RowPointers<R>& a, int64_t row_bytes, F32 b0, F32 b1) {
+  add_step<kRow % RowPointers<R>::kRows, kStep>(sum[kRow], a.at[kRow / RowPointers<R>::kRows], row_bytes, b0, b1);
+  if constexpr (kRow + 1 < R) add_steps<kStep, kRow + 1>(sum, a, row_bytes, b0, b1);
+}
+
+// `ahead`: as many lines as steps to ask for.
+template <int kStep = 0, int R>
 MICA_INLINE void take_turn(F32 (&sum)[R][2], RowPointers<R>& a, const float*& b, const float* ahead) {
-  const auto step = [&]<int s>() __attribute__((always_inline)) {
-    const F32 b0 = load(b + s * kPanel), b1 = load(b + s * kPanel + kLanes);
-    prefetch(ahead + s * kPanel);
-    add_step<s>(sum, 0, a.at[0], a.stride, b0, b1);
-    add_step<s>(sum, 3, a.at[1], a.stride, b0, b1);
-  };
-  step.template operator()<0>();
-  step.template operator()<1>();
-  step.template operator()<2>();
-  step.template operator()<3>();
+  prefetch(ahead + kStep * kPanel);
+  add_steps<kStep>(sum, a, a.stride * static_cast<int64_t>(sizeof(float)), load(b + kStep * kPanel),
+                   load(b + kStep * kPanel + kLanes));
+  if constexpr (kStep + 1 < kTurnSteps) return take_turn<kStep + 1>(sum, a, b, ahead);
   b += kTurnSteps * kPanel;
   a.advance(kTurnSteps);
 }
