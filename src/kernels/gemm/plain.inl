@@ -37,7 +37,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const float* const last_line = at.end - P * panel_stride;
   const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
   float* c = at.c;
-  TileFetch fetch = {at.fetch, at.fetch_period};
+  TileFetch fetch(at);
   const auto load_row = [&](F32(&to)[V], const float* panel) __attribute__((always_inline)) {
     MICA_UNROLL for (int j = 0; j < V; ++j) to[j] = panel_vector(panel, panel_stride, j);
   };
@@ -45,14 +45,16 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
   for (; count > 0; --count) {
     const float* panel = b;
-    fetch.wait = at.fetch_period;
+    fetch.wait = at.fetch_period - 1;
     F32 row[V];
     RowPointers<R> a(first, a_stride);
-    take_turns(sum, a, panel, last, fetch, at, last_line);
+    take_turns(sum, a, panel, last, fetch, at, turn_ahead(panel, block.segment_k, last_line));
     for (; a.at[0] < last; a.advance()) {
       load_row(row, panel);
-      fetch.step(at);
-      prefetch_panels<P>(panel, panel_stride, last_line);
+      if constexpr (!takes_turns(R, V)) {
+        fetch.step(at);
+        prefetch_panels<P>(panel, panel_stride, last_line);
+      }
       panel += kPanel;
       MICA_UNROLL for (int i = 0; i < R; ++i) {
         const F32 value = set1(a.row(i)[0]);

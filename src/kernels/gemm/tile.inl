@@ -113,7 +113,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   constexpr bool kPaired = kHalf && kPanelVectors == 1;
   static_assert(!kPaired || R % 2 == 0);
   constexpr int V = P * kPanelVectors - (kHalf ? kPanelVectors / 2 : 0), kWhole = kPaired ? V - 1 : V;
-  constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R);
+  constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R), kTurns = takes_turns(R, V);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   const float* const last_line = at.end - P * panel_stride;
   for (; count > 0; --count) {
@@ -121,15 +121,16 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     begin_sums<kPart>(sum, block, at);
     if constexpr (kPaired) pair_rows(sum, pair);
     const float* b = at.b;
-    TileFetch fetch = {at.fetch, at.fetch_period};
+    TileFetch fetch(at);
+    const int64_t ahead = turn_ahead(b, block.segment_count * block.segment_k, last_line);
     for (int64_t s = 0; s < block.segment_count; ++s) {
       RowPointers<R> a(block.segments[s], a_stride);
       const auto step = [&]() __attribute__((always_inline)) {
         F32 row[V];  // one row reads each vector once, where it is multiplied
         if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = panel_vector(b, panel_stride, j);
         if (kPaired) row[V - 1] = lower_halves(row[V - 1], row[V - 1]);
-        if constexpr (kFetch && !takes_turns(R, V)) fetch.step(at);
-        if constexpr (asks_for_panels(R)) prefetch_panels<P>(b, panel_stride, last_line);
+        if constexpr (kFetch && !kTurns) fetch.step(at);
+        if constexpr (asks_for_panels(R) && !kTurns) prefetch_panels<P>(b, panel_stride, last_line);
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
           MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] =
@@ -141,7 +142,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         a.advance();
       };
       const float* const end = a.at[0] + block.segment_k;
-      take_turns(sum, a, b, end, fetch, at, last_line);
+      take_turns<kFetch>(sum, a, b, end, fetch, at, ahead);
       if constexpr (R == 1) {  // few turns: the processor foresees the last one, and goes on to the next panels
         while (end - a.at[0] >= 8) MICA_UNROLL for (int u = 0; u < 8; ++u) step();
       }
@@ -171,7 +172,7 @@ __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& 
   static_assert(R % P == 0);
   const int64_t panel_stride = block.panel_stride;
   const float* const last_line = at.end - P * panel_stride;
-  TileFetch fetch = {at.fetch, at.fetch_period};
+  TileFetch fetch(at);
   TilePlace part = at;
   for (int64_t first = 0; first < R; first += kRows) {
     F32 sum[kRows][P];

@@ -21,16 +21,11 @@ MICA_INLINE F32 panel_vector(const float* panel, int64_t panel_stride, int j) {
   return load(panel + j / kPanelVectors * panel_stride + j % kPanelVectors * kLanes);
 }
 
-// The line to ask for 4 KiB ahead, 64 steps of k, or `last` where that is behind it.
-MICA_INLINE const float* line_ahead(const float* panel, const float* last) {
-  const float* const ahead = panel + 64 * kPanel;
-  return ahead < last ? ahead : last;
-}
-
-// Asks for the lines of P panels ahead, but for none behind `last_line`.
+// Asks for the lines of P panels 4 KiB ahead, 64 steps of k, but for none behind `last_line`.
+inline constexpr int64_t kAhead = 64 * kPanel;
 template <int P>
 MICA_INLINE void prefetch_panels(const float* panel, int64_t panel_stride, const float* last_line) {
-  const float* const ahead = line_ahead(panel, last_line);
+  const float* const ahead = panel + kAhead < last_line ? panel + kAhead : last_line;
   MICA_UNROLL for (int p = 0; p < P; ++p) prefetch(ahead + p * panel_stride);
 }
 
@@ -68,8 +63,10 @@ struct TilePlace {
 
 // What a tile fetches between its multiply-adds.
 struct TileFetch {
+  MICA_INLINE explicit TileFetch(const TilePlace& at) : next(at.fetch), wait(at.fetch_period - 1) {}
+
   MICA_INLINE void step(const TilePlace& at, int64_t steps = 1) {
-    for (wait -= steps; wait <= 0; wait += at.fetch_period) {
+    for (wait -= steps; wait < 0; wait += at.fetch_period) {
       if (at.fetch_near)
         prefetch(next);
       else
@@ -79,7 +76,7 @@ struct TileFetch {
   }
 
   const float* next;
-  int64_t wait;
+  int64_t wait;  // steps before the next one
 };
 
 // One pointer for each three rows of A: so many registers suffice for 14 rows, since x86 adds one and two strides to an
