@@ -12,6 +12,15 @@ MICA_INLINE F32 with_exponent(F32 a, F32 rounded) { return as_f32(add(as_i32(a),
 
 template <int kCount>
 struct Several {
+  Several() = default;
+  // Vector by vector: GCC copies a structure that leaves registers in pieces of half a vector, some of them by way of
+  // integers, and a whole vector that is read right behind waits for them.
+  MICA_INLINE Several(const Several& other) { MICA_UNROLL for (int i = 0; i < kCount; ++i) v[i] = other.v[i]; }
+  MICA_INLINE Several& operator=(const Several& other) {
+    MICA_UNROLL for (int i = 0; i < kCount; ++i) v[i] = other.v[i];
+    return *this;
+  }
+
   F32 v[kCount];
 };
 

@@ -149,9 +149,14 @@ MICA_INLINE void activate_pairs(const TileOut& t, float a, float b, int64_t widt
       in += t.in_stride;
       out += t.out_stride;
     }
-    const auto next = begin_activation<kKind>(load_several<2>(in + j), a);
-    store(to, end_activation<kKind>(begun, a, b));
-    begun = next;
+    if constexpr (kRegisters < 32) {  // both at once would not fit
+      store(to, end_activation<kKind>(begun, a, b));
+      begun = begin_activation<kKind>(load_several<2>(in + j), a);
+    } else {
+      const auto next = begin_activation<kKind>(load_several<2>(in + j), a);
+      store(to, end_activation<kKind>(begun, a, b));
+      begun = next;
+    }
   }
   store(out + j, end_activation<kKind>(begun, a, b));
 }
