@@ -1,12 +1,19 @@
 # One object library per instruction set, holding every kernel family's `<family>.isa.cc`. The set's name is the
 # namespace (MICA_ISA) and selects the traits header `simd/<isa>.h`; the baseline compiler flags stay for every other
 # file.
+include(CheckCXXCompilerFlag)
 set(MICA_ISA_FLAGS_portable "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(MICA_ISAS portable sse2 avx2 avx512)
   set(MICA_ISA_LEVEL_portable -Os)  # every processor of the family has a better set: this one is for tests
   set(MICA_ISA_FLAGS_sse2 -msse2)
   set(MICA_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+  # GCC copies structures of vectors in halves otherwise, and whole vectors that are read right behind wait for the
+  # cache.
+  check_cxx_compiler_flag(-mmove-max=256 MICA_HAS_MOVE_MAX)
+  if(MICA_HAS_MOVE_MAX)
+    list(APPEND MICA_ISA_FLAGS_avx2 -mmove-max=256 -mstore-max=256)
+  endif()
   set(MICA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512cd -mfma -mf16c -mavx512vnni
     -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
