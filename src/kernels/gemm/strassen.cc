@@ -18,7 +18,8 @@ constexpr int64_t kTasksPerThread = 2;
 constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 266;
 // Sixteen numbers of A's sums, read and written, and of the products on their way into a sum; bytes a cycle of these,
 // in addition, where the products of a block leave the second-level cache. Where additions have
-// units of their own they wait for less.
+// units of their own they wait for less, if vectors are 64 bytes: of shorter ones twice as many instructions must
+// begin.
 constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5, kAddsApart = 0.375;
 // What the seven products take beside plain ones of their sizes: they add what a buffer holds, and their weights stay
 // in no cache from one block of rows to the next.
@@ -57,7 +58,8 @@ double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int6
   const int64_t part_floats = rows * panels * kPanel, part_bytes = part_floats * static_cast<int64_t>(sizeof(float));
   double parts = static_cast<double>(kStrassenProducts * rows * panels) * kPartCycles;
   if (8 * part_bytes > limits.l2_bytes) parts += static_cast<double>(kStrassenProducts * part_bytes) / kFarPartBytes;
-  return overlapped(product * kProductPrice, weights, limits) + (sums + parts) * (limits.adds_apart ? kAddsApart : 1);
+  const bool apart = limits.adds_apart && isa == Isa::kAvx512;
+  return overlapped(product * kProductPrice, weights, limits) + (sums + parts) * (apart ? kAddsApart : 1);
 }
 
 double strassen_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits) {

@@ -308,6 +308,15 @@ TEST(GemmAlgorithms, AreChosenByShape) {
     EXPECT_EQ(chosen(p, {.force = true}), GemmAlgorithm::kPlain);
 }
 
+// Units of their own take additions off long vectors only: with short ones it is what must begin that counts.
+TEST(GemmAlgorithms, UnitsForAdditionsHelpLongVectors) {
+  const GemmProblem p{.m = 784, .n = 256, .k = 512};
+  const GemmLimits apart{.l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .adds_apart = true};
+  EXPECT_EQ(choose_gemm_algorithm(p, Isa::kAvx512, apart, {}), GemmAlgorithm::kStrassen);
+  EXPECT_EQ(choose_gemm_algorithm(p, Isa::kAvx2, apart, {}), GemmAlgorithm::kPlain);
+  EXPECT_EQ(choose_gemm_algorithm({.m = 196, .n = 256, .k = 1024}, Isa::kAvx2, apart, {}), GemmAlgorithm::kStrassen);
+}
+
 TEST(GemmAlgorithms, AreRefusedWhereTheyAreTooInexact) {
   EXPECT_LE(8 * strassen_error(400000), kMostGemmError);
   const GemmProblem deep{.m = 64, .n = 64, .k = 1000000};
