@@ -366,6 +366,8 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
       block.panel_begin = panel;
       block.panel_end = panel + c.n_group < task.panel_end ? panel + c.n_group : task.panel_end;
       const WeightFetch fetch = weight_fetch(c, task, block, first, last, w);
+      const bool far =
+          panels * depth * kPanel > kNearWeights && (!c.fetch_weights || (block.first_k && panel == task.panel_begin));
       ImplicitTile tile = tile_at(p, c, task.tile_begin);
       for (int64_t t = task.tile_begin; t < task.tile_end; ++t, advance(p, c, tile)) {
         const Pixel corner = corner_of(p, tile.first);
@@ -378,6 +380,7 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
         block.residual =
             args.epilogue.residual ? args.epilogue.residual + at(p.residual_view, tile.first) + block.column : nullptr;
         fetch.aim(t - task.tile_begin, block);
+        block.first_rows = far && t == task.tile_begin;
         if (kWithTapsApart && c.by_taps && !reach.whole) {
           block.b = w;
           run_by_taps(args, corner, x, reach, parts, block);

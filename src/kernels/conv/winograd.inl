@@ -282,8 +282,6 @@ MICA_INLINE WinogradBlock winograd_scratch(const WinogradPlane& plane, const Con
   return block;
 }
 
-constexpr int64_t kNearFloats = 1 << 15;
-
 // A point's weights, and the part of a tile's inputs that they are for.
 struct PointWeights {
   const float* at;
@@ -315,6 +313,7 @@ MICA_INLINE void winograd_point(const WinogradBlock& block, const TileTask& task
     for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
       rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);
       rows.fetch[0].at = ahead + row_tile * share;
+      rows.first_rows = row_tile == 0 && !rows.fetches;
       const float* a = v + tile * block.v_row;
       rows.segments = &a;
       rows.c = block.m + point * block.m_point + tile * block.m_row;
@@ -335,7 +334,7 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
                 .epilogue = &kPlain};
   const PointWeights first = point_weights(plane, 0, channels, u);
   // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
-  rows.fetches = tiles > gemm_kernels.tile_rows && all_panels * first.depth * kPanel > kNearFloats;
+  rows.fetches = tiles > gemm_kernels.tile_rows && all_panels * first.depth * kPanel > kNearWeights;
   const int64_t step = rows.fetches ? 2 : panels;
   PointWeights now = first;
   for (int point = 0; point < plane.all_points(); ++point) {

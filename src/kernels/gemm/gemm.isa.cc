@@ -200,6 +200,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
   }
   float* a_scratch = scratch + (p.b_form == MatrixForm::kPanels ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
   int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows;
+  block.first_rows = tiles == 1 && p.b_form == MatrixForm::kPanels && p.n * p.k > kNearWeights;
   const int64_t count = tiles;
   const bool copies = g.choice.copies_rows && rows_collide(g.a_stride);
   const int64_t pitch = copied_pitch(g.choice.k_block);

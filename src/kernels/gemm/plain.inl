@@ -28,6 +28,7 @@ alignas(64) inline constexpr float kNoBias[kMainPanels * kPanel] = {};
 template <PlainFinish kFinish>
 __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count) {
   constexpr int R = kMaxRows, P = kMainPanels, V = P * kPanelVectors;
+  constexpr bool kTurns = takes_turns(R, V);
   const GemmEpilogue& e = *block.epilogue;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
   const bool clips = e.activation == Activation::kClip;
@@ -38,6 +39,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
   float* c = at.c;
   TileFetch fetch(at);
+  Turns turns(at, a_stride);
   const auto load_row = [&](F32(&to)[V], const float* panel) __attribute__((always_inline)) {
     MICA_UNROLL for (int j = 0; j < V; ++j) to[j] = panel_vector(panel, panel_stride, j);
   };
@@ -47,18 +49,19 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
     const float* panel = b;
     fetch.wait = at.fetch_period - 1;
     F32 row[V];
-    RowPointers<R> a(first, a_stride);
-    take_turns(sum, a, panel, last, fetch, at, turn_ahead(panel, block.segment_k, last_line));
-    for (; a.at[0] < last; a.advance()) {
-      load_row(row, panel);
-      if constexpr (!takes_turns(R, V)) {
+    RowPointers<R> a(kTurns ? last : first, a_stride);
+    if constexpr (kTurns) {
+      take_turns(sum, turns, first, panel, block.segment_k - 1);
+    } else {
+      for (; a.at[0] < last; a.advance()) {
+        load_row(row, panel);
         fetch.step(at);
         prefetch_panels<P>(panel, panel_stride, last_line);
-      }
-      panel += kPanel;
-      MICA_UNROLL for (int i = 0; i < R; ++i) {
-        const F32 value = set1(a.row(i)[0]);
-        MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+        panel += kPanel;
+        MICA_UNROLL for (int i = 0; i < R; ++i) {
+          const F32 value = set1(a.row(i)[0]);
+          MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = fma(value, row[j], sum[i][j]);
+        }
       }
     }
     load_row(row, panel);
@@ -79,7 +82,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   at.b = b;
   at.c = c;
   at.bias = bias_step ? bias + bias_step : nullptr;
-  at.fetch = fetch.next;
+  at.fetch = kTurns ? turns.next : fetch.next;
 }
 
 using PlainTilesFn = void (*)(const RowBlock&, TilePlace&, int64_t);

@@ -20,6 +20,9 @@ struct FetchRun {
 
 inline constexpr int kFetchRuns = 3;
 
+// Of weights: fewer stay near.
+inline constexpr int64_t kNearWeights = 1 << 15;
+
 // Spreads `floats` over the steps of k of `tiles` main tiles, at most a line of memory with each; `at` is left to set.
 // Always inlined: a copy outside the sets' namespaces could be another set's.
 inline __attribute__((always_inline)) FetchRun fetch_run(int64_t floats, int64_t tiles, int64_t depth) {
@@ -49,6 +52,9 @@ struct RowBlock {
   int64_t row = 0, column = 0;      // index of the first row, and of C's first column, for epilogue->finish
   FetchRun fetch[kFetchRuns];       // one after the other
   int fetches = 0;                  // how many of them
+  // These rows are the first to read panels that do not stay near and that nobody has fetched. Sets whose tiles ask for
+  // nothing ahead by themselves ask for these panels instead of what there is to fetch.
+  bool first_rows = false;
   bool first_k = true, last_k = true;
   bool half_units = false;  // a vector's multiply-add takes as long as two of half vectors
   const GemmEpilogue* epilogue = nullptr;

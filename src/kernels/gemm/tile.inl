@@ -16,9 +16,9 @@ constexpr int wide_panels(int rows) {
   return panels > kMainPanels ? panels : kMainPanels;
 }
 
-// Whether a tile asks for its panels 4 KiB ahead; loads have ports to spare beside wide multiply-adds. Few rows of wide
-// vectors are loads of panels and little else, so that the processor itself begins those of the next 10 to 20 steps,
-// and follows the streams: what is asked for takes room from these.
+// Whether a tile that takes single steps asks for its panels 4 KiB ahead; loads have ports to spare beside wide
+// multiply-adds. Few rows of wide vectors are loads of panels and little else, so that the processor itself begins
+// those of the next 10 to 20 steps, and follows the streams: what is asked for takes room from these.
 constexpr bool asks_for_panels(int rows) { return (rows > 3) == (kLanes >= 8); }
 
 // Whether a tile that does not fetch may reach beyond the last column: where masks make parts of vectors as cheap as
@@ -116,14 +116,18 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R), kTurns = takes_turns(R, V);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   const float* const last_line = at.end - P * panel_stride;
+  Turns turns(at, a_stride);
   for (; count > 0; --count) {
     F32 sum[R][V], pair[R / 2 + !kPaired];
     begin_sums<kPart>(sum, block, at);
     if constexpr (kPaired) pair_rows(sum, pair);
     const float* b = at.b;
     TileFetch fetch(at);
-    const int64_t ahead = turn_ahead(b, block.segment_count * block.segment_k, last_line);
     for (int64_t s = 0; s < block.segment_count; ++s) {
+      if constexpr (kTurns) {
+        take_turns(sum, turns, block.segments[s], b, block.segment_k);
+        continue;
+      }
       RowPointers<R> a(block.segments[s], a_stride);
       const auto step = [&]() __attribute__((always_inline)) {
         F32 row[V];  // one row reads each vector once, where it is multiplied
@@ -142,7 +146,6 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         a.advance();
       };
       const float* const end = a.at[0] + block.segment_k;
-      take_turns<kFetch>(sum, a, b, end, fetch, at, ahead);
       if constexpr (R == 1) {  // few turns: the processor foresees the last one, and goes on to the next panels
         while (end - a.at[0] >= 8) MICA_UNROLL for (int u = 0; u < 8; ++u) step();
       }
@@ -158,7 +161,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
           store(at.c + i * at.c_stride + j * kLanes, sum[i][j]);
     at.b += P * panel_stride;
     at.pass_columns(P * kPanel);
-    at.fetch = fetch.next;
+    at.fetch = kTurns ? turns.next : fetch.next;
   }
 }
 
@@ -289,6 +292,8 @@ struct FetchCursor {
 
   // Gives the place what is next, and returns how many of `tiles` tiles fetch it, or have nothing to fetch.
   int64_t take(int64_t tiles, TilePlace& place) {
+    if (takes_turns(kMaxRows, kMainPanels * kPanelVectors) && block.first_rows)
+      return take_own(tiles, place, block.panel_stride);
     for (; run < block.fetches && done == block.fetch[run].tiles; ++run) done = 0;
     if (run == block.fetches) {
       place.fetch_period = INT64_MAX;
@@ -301,6 +306,15 @@ struct FetchCursor {
     const int64_t taken = from.tiles - done < tiles ? from.tiles - done : tiles;
     done += taken;
     return taken;
+  }
+
+  // The tiles' own panels, each line kAhead before it is read, but none behind the last one.
+  static int64_t take_own(int64_t tiles, TilePlace& place, int64_t panel_stride) {
+    const int64_t asked = (place.end - place.b - kAhead) / (kMainPanels * panel_stride) - 1;
+    place.fetch = place.b + kAhead;
+    place.fetch_period = asked > 0 ? 1 : INT64_MAX;
+    place.fetch_near = true;
+    return asked > 0 && asked < tiles ? asked : tiles;
   }
 };
 

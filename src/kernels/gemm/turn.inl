@@ -1,83 +1,113 @@
-// Four steps of k in one turn of a tile's loop. Included by tile.inl and plain.inl.
+// AVX2's inner loop of tiles of four to six rows: four steps of k in a turn. Included by tile.inl and plain.inl.
 //
-// A step by itself takes eight instructions beside its loads and multiply-adds. Where these are twenty, as with AVX2,
-// that shows in processors that begin four instructions a cycle, and in those whose core another thread shares: there
-// tiles are 7 to 25 % faster by turns. What is left of k, at most three steps, asks for nothing ahead.
+// A step is six broadcasts, two loads and twelve multiply-adds, and as many instructions must begin as processors begin
+// in the time of the multiply-adds: four a cycle in many, three where another thread shares the core. What stands
+// beside those twenty shows. By hand, five instructions do in four steps: sums, operands and addresses take all
+// registers but one, and compilers keep some sums in memory or move them about. Nothing is asked for ahead: a line is
+// read every six cycles or more, which processors foresee.
 #pragma once
+#include <stddef.h>
+
 #include "kernels/gemm/tile_parts.inl"
 
 namespace mica::MICA_ISA {
 
-inline constexpr int kTurnSteps = 4;
-
 #if defined(__AVX2__) && !defined(__AVX512F__)
 constexpr bool takes_turns(int rows, int vectors) { return rows > 3 && vectors <= 2; }
 
-// One row's multiply-adds of the step kStep of k; the row is `rows` + kRow strides. By hand: sums, operands and
-// addresses take all registers but one, and of steps side by side compilers keep some sums in memory.
-template <int kRow, int kStep>
-MICA_INLINE void add_row(F32 (&sum)[2], const float* rows, int64_t row_bytes, const F32 (&b)[2]) {
-  F32 x, s0 = sum[0], s1 = sum[1];
-#define MICA_ADD_ROW(place)                                                                                        \
-  asm("vbroadcastss %c[step](" place "), %[x]\n\tvfmadd231ps %[b0], %[x], %[s0]\n\tvfmadd231ps %[b1], %[x], %[s1]" \
-      : [s0] "+x"(s0), [s1] "+x"(s1), [x] "=&x"(x)                                                                 \
-      : [b0] "x"(b[0]), [b1] "x"(b[1]), [rows] "r"(rows), [bytes] "r"(row_bytes), [row] "i"(kRow),                 \
-        [step] "i"(kStep * sizeof(float))                                                                          \
-      : "memory")
-  if constexpr (kRow == 0)
-    MICA_ADD_ROW("%[rows]");
+// What turns know of their rows, and of what they fetch: as TileFetch does, but four lines at a time, since a decision
+// takes longer than they do. The assembly knows the places of these; it has no operand left for them.
+struct Turns {
+  MICA_INLINE Turns(const TilePlace& at, int64_t row_stride)
+      : row_bytes(row_stride * static_cast<int64_t>(sizeof(float))),
+        next(at.fetch),
+        period(at.fetch_period < INT64_MAX / 4 ? 4 * at.fetch_period : INT64_MAX),
+        wait(period / 2),
+        near(at.fetch_near) {}
+
+  int64_t row_bytes;
+  const float* next;
+  int64_t period, wait, near;
+};
+static_assert(offsetof(Turns, row_bytes) == 0 && offsetof(Turns, next) == 8 && offsetof(Turns, period) == 16 &&
+              offsetof(Turns, wait) == 24 && offsetof(Turns, near) == 32);
+
+// Of one step: a row's multiply-adds by the vectors of the panel, in ymm14 and ymm15. The numbers are those of a row's
+// sums among the operands.
+#define MICA_ROW_1(step, row, s) \
+  "vbroadcastss " step "*4" row ", %%ymm13\n\tvfmadd231ps %%ymm14, %%ymm13, %[s" s "]\n\t"
+#define MICA_ROW_2(step, row, s) MICA_ROW_1(step, row, s) "vfmadd231ps %%ymm15, %%ymm13, %[t" s "]\n\t"
+#define MICA_PANEL_1(step) "vmovups " step "*64(%[panel]), %%ymm14\n\t"
+#define MICA_PANEL_2(step) MICA_PANEL_1(step) "vmovups " step "*64+32(%[panel]), %%ymm15\n\t"
+#define MICA_STEP_4(v, step)                                                                                  \
+  step ":\n\t" MICA_PANEL_##v(step) MICA_ROW_##v(step, "(%%r8)", "0") MICA_ROW_##v(step, "(%%r8,%%r10)", "1") \
+      MICA_ROW_##v(step, "(%%r8,%%r10,2)", "2") MICA_ROW_##v(step, "(%%r9)", "3")
+#define MICA_STEP_5(v, step) MICA_STEP_4(v, step) MICA_ROW_##v(step, "(%%r9,%%r10)", "4")
+#define MICA_STEP_6(v, step) MICA_STEP_5(v, step) MICA_ROW_##v(step, "(%%r9,%%r10,2)", "5")
+#define MICA_SUM_1(i) [s##i] "+x"(sum[i][0])
+#define MICA_SUM_2(i) MICA_SUM_1(i), [t##i] "+x"(sum[i][1])
+#define MICA_SUMS_4(v) MICA_SUM_##v(0), MICA_SUM_##v(1), MICA_SUM_##v(2), MICA_SUM_##v(3)
+#define MICA_SUMS_5(v) MICA_SUMS_4(v), MICA_SUM_##v(4)
+#define MICA_SUMS_6(v) MICA_SUMS_5(v), MICA_SUM_##v(5)
+#define MICA_LINES(near)                                                                                       \
+  "prefetcht" near " (%%rax)\n\tprefetcht" near " 64(%%rax)\n\tprefetcht" near " 128(%%rax)\n\tprefetcht" near \
+  " 192(%%rax)\n\t"
+// Registers: r8 and r9 point at the first and the fourth row, r10 is the distance between rows, r11 the steps before
+// lines are fetched. The first turn begins in its middle where it is not whole: then pointers stand before what is
+// read.
+#define MICA_TURNS(r, v) \
+  asm volatile(                                                                                                      \
+      "mov %[count], %%rax\n\tneg %%rax\n\tand $3, %%eax\n\tadd %%rax, %[count]\n\tshr $2, %[count]\n\t"               \
+      "lea (,%%rax,4), %%r9\n\tmov %[rows], %%r8\n\tsub %%r9, %%r8\n\tshl $4, %%r9\n\tsub %%r9, %[panel]\n\t"         \
+      "mov (%[turns]), %%r10\n\tlea (%%r8,%%r10,2), %%r9\n\tadd %%r10, %%r9\n\tmov 24(%[turns]), %%r11\n\t"           \
+      "test %%eax, %%eax\n\tje 0f\n\tcmp $2, %%eax\n\tjb 1f\n\tje 2f\n\tjmp 3f\n\t.p2align 6\n"                       \
+      MICA_STEP_##r(v, "0") MICA_STEP_##r(v, "1") MICA_STEP_##r(v, "2") MICA_STEP_##r(v, "3")                        \
+      "add $16, %%r8\n\tadd $16, %%r9\n\tadd $256, %[panel]\n\t"                                                    \
+      "sub $4, %%r11\n\tjs 5f\n4:\tdec %[count]\n\tjnz 0b\n\tmov %%r11, 24(%[turns])\n\tjmp 8f\n"                    \
+      "5:\tmov 8(%[turns]), %%rax\n\tcmpb $0, 32(%[turns])\n\tjne 6f\n\t" MICA_LINES("1") "jmp 7f\n"      \
+      "6:\t" MICA_LINES("0") "7:\taddq $256, 8(%[turns])\n\tadd 16(%[turns]), %%r11\n\tjs 5b\n\tjmp 4b\n8:"          \
+      : MICA_SUMS_##r(v), [panel] "+r"(panel), [count] "+r"(steps)                                                   \
+      : [rows] "r"(rows), [turns] "r"(&turns)                                                                        \
+      : "rax", "r8", "r9", "r10", "r11", "xmm13", "xmm14", "xmm15", "cc", "memory")
+
+// `steps` of k of R rows from `rows` on, against the panel, which goes on to what lies behind them.
+template <int R, int V>
+MICA_INLINE void take_turns(F32 (&sum)[R][V], Turns& turns, const float* rows, const float*& panel, int64_t steps) {
+  if (steps <= 0) return;
+  static_assert(R > 3 && R <= 6 && (V == 2 || (V == 1 && R == 6)));
+  if constexpr (V == 1)
+    MICA_TURNS(6, 1);
+  else if constexpr (R == 4)
+    MICA_TURNS(4, 2);
+  else if constexpr (R == 5)
+    MICA_TURNS(5, 2);
   else
-    MICA_ADD_ROW("%[rows], %[bytes], %c[row]");
-#undef MICA_ADD_ROW
-  sum[0] = s0;
-  sum[1] = s1;
+    MICA_TURNS(6, 2);
 }
-template <int kRow, int kStep>
-MICA_INLINE void add_row(F32 (&sum)[1], const float* rows, int64_t row_bytes, const F32 (&b)[1]) {
-  const float* const row = rows + kRow * row_bytes / static_cast<int64_t>(sizeof(float));
-  sum[0] = fma(set1(row[kStep]), b[0], sum[0]);
-}
+#undef MICA_ROW_1
+#undef MICA_ROW_2
+#undef MICA_PANEL_1
+#undef MICA_PANEL_2
+#undef MICA_STEP_4
+#undef MICA_STEP_5
+#undef MICA_STEP_6
+#undef MICA_SUM_1
+#undef MICA_SUM_2
+#undef MICA_SUMS_4
+#undef MICA_SUMS_5
+#undef MICA_SUMS_6
+#undef MICA_LINES
+#undef MICA_TURNS
 
-template <int kStep, int kRow = 0, int R, int V>
-MICA_INLINE void add_step(F32 (&sum)[R][V], const RowPointers<R>& a, int64_t row_bytes, const F32 (&b)[V]) {
-  constexpr int kRows = RowPointers<R>::kRows;
-  add_row<kRow % kRows, kStep>(sum[kRow], a.at[kRow / kRows], row_bytes, b);
-  if constexpr (kRow + 1 < R) add_step<kStep, kRow + 1>(sum, a, row_bytes, b);
-}
-
-// `ahead`: from a step's line to the one to ask for.
-template <int kStep = 0, int R, int V>
-MICA_INLINE void take_turn(F32 (&sum)[R][V], RowPointers<R>& a, const float*& panel, int64_t ahead) {
-  F32 b[V];
-  MICA_UNROLL for (int j = 0; j < V; ++j) b[j] = load(panel + kStep * kPanel + j * kLanes);
-  prefetch(panel + ahead + kStep * kPanel);
-  add_step<kStep>(sum, a, a.stride * static_cast<int64_t>(sizeof(float)), b);
-  if constexpr (kStep + 1 < kTurnSteps) return take_turn<kStep + 1>(sum, a, panel, ahead);
-  panel += kTurnSteps * kPanel;
-  a.advance(kTurnSteps);
-}
 #else
 constexpr bool takes_turns(int, int) { return false; }
 
+struct Turns {
+  MICA_INLINE Turns(const TilePlace&, int64_t) {}
+  const float* next = nullptr;
+};
 template <int R, int V>
-MICA_INLINE void take_turn(F32 (&)[R][V], RowPointers<R>&, const float*&, int64_t) {}
+MICA_INLINE void take_turns(F32 (&)[R][V], Turns&, const float*, const float*&, int64_t) {}
 #endif
-
-// How far ahead the turns of a panel of `depth` steps ask for lines: as far as nothing lies behind `last_line`.
-MICA_INLINE int64_t turn_ahead(const float* panel, int64_t depth, const float* last_line) {
-  const int64_t left = last_line - panel - (depth - 1) * kPanel;
-  return left < 0 ? 0 : left < kAhead ? left : kAhead;
-}
-
-// As many turns as end before `end` of the first row.
-template <bool kFetch = true, int R, int V>
-MICA_INLINE void take_turns(F32 (&sum)[R][V], RowPointers<R>& a, const float*& panel, const float* end,
-                            TileFetch& fetch, const TilePlace& at, int64_t ahead) {
-  if constexpr (takes_turns(R, V))
-    for (int64_t turns = (end - a.at[0]) / kTurnSteps; turns > 0; --turns) {
-      if constexpr (kFetch) fetch.step(at, kTurnSteps);
-      take_turn(sum, a, panel, ahead);
-    }
-}
 
 }  // namespace mica::MICA_ISA
