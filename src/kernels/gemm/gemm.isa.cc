@@ -199,12 +199,12 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
     block.panel_stride = depth * kPanel;
   }
   float* a_scratch = scratch + (p.b_form == MatrixForm::kPanels ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
-  int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows;
+  int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows, count = tiles;
   block.first_rows = tiles == 1 && p.b_form == MatrixForm::kPanels && p.n * p.k > kNearWeights;
-  const int64_t count = tiles;
   const bool copies = g.choice.copies_rows && rows_collide(g.a_stride);
   const int64_t pitch = copied_pitch(g.choice.k_block);
   if (g.choice.k_outside && pass.first) copy_block(g, at.a, pass, a_scratch, pitch);
+  const bool in_place = !g.choice.k_outside && !copies && p.a_form == MatrixForm::kRows;
   const PassFetch fetch(g, pass, tiles);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
     block.rows = tile_height(pass.row_end - row, tiles, kMaxRows);
@@ -227,7 +227,13 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
     block.residual = at.residual ? at.residual + row * g.epilogue.residual_stride : nullptr;
     block.row = row;
     fetch.aim(g, pass, count - tiles, at.a + (row + block.rows) * g.a_stride + pass.k_begin, block);
-    run_row_block(block);
+    const int64_t alike = in_place && block.fetches == 0 ? tiles - 2 : 0;  // all but the last two are of equal height
+    if (alike > 1 && run_plain_rows(block, alike)) {
+      row += (alike - 1) * kMaxRows;
+      tiles -= alike - 1;
+    } else {
+      run_row_block(block);
+    }
   }
 }
 

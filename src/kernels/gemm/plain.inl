@@ -22,22 +22,46 @@ MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
   return kFinish == PlainFinish::kClip ? min_fast(hi, low) : low;
 }
 
+// Whether a call takes several rows of tiles: it costs as many instructions as some steps of k. Large tiles hide that,
+// and with the loop around them some of their sums would leave the registers.
+inline constexpr bool kManyRows = takes_turns(kMaxRows, kMainPanels* kPanelVectors);
+
 alignas(64) inline constexpr float kNoBias[kMainPanels * kPanel] = {};
 
-// `count` tiles side by side; `at` goes on to what lies beside them.
+// Where a tile lies, and where the next one does: beside it, or at the beginning of the rows below.
+struct PlainCursor {
+  MICA_INLINE bool next(const RowBlock& block, const TilePlace& at, int64_t count) {
+    if (--left > 0) {
+      b += kMainPanels * block.panel_stride;
+      c += kMainPanels * kPanel;
+      return true;
+    }
+    if (!kManyRows || --row_tiles <= 0) return false;
+    left = count;
+    a += kMaxRows * block.a_stride;
+    b = at.b;
+    c = row_c += kMaxRows * at.c_stride;
+    return true;
+  }
+
+  const float *a, *b;
+  float *c, *row_c;
+  int64_t left, row_tiles;
+};
+
+// `count` tiles side by side, of `row_tiles` times the highest tile's rows; `at` goes on to what lies beside them.
 template <PlainFinish kFinish>
-__attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count) {
+__attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count, int64_t row_tiles) {
   constexpr int R = kMaxRows, P = kMainPanels, V = P * kPanelVectors;
   constexpr bool kTurns = takes_turns(R, V);
   const GemmEpilogue& e = *block.epilogue;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
   const bool clips = e.activation == Activation::kClip;
   const F32 lo = set1(clips ? e.a : -__builtin_inff()), hi = set1(clips ? e.b : __builtin_inff());
-  const float *first = block.segments[0], *last = first + block.segment_k - 1;
+  const int64_t steps = block.segment_k - 1;  // before the last one
   const int64_t bias_step = at.bias ? P * kPanel : 0;
   const float* const last_line = at.end - P * panel_stride;
-  const float *b = at.b, *bias = at.bias ? at.bias : kNoBias;
-  float* c = at.c;
+  const float *const first_bias = at.bias ? at.bias : kNoBias, *bias = first_bias;
   TileFetch fetch(at);
   Turns turns(at, a_stride);
   const auto load_row = [&](F32(&to)[V], const float* panel) __attribute__((always_inline)) {
@@ -45,13 +69,14 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   };
   F32 sum[R][V];
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
-  for (; count > 0; --count) {
-    const float* panel = b;
+  PlainCursor tile{block.segments[0], at.b, at.c, at.c, count, row_tiles};
+  do {
+    const float *panel = tile.b, *last = tile.a + steps;
     fetch.wait = at.fetch_period - 1;
     F32 row[V];
-    RowPointers<R> a(kTurns ? last : first, a_stride);
+    RowPointers<R> a(kTurns ? last : tile.a, a_stride);
     if constexpr (kTurns) {
-      take_turns(sum, turns, first, panel, block.segment_k - 1);
+      take_turns(sum, turns, tile.a, panel, steps);
     } else {
       for (; a.at[0] < last; a.advance()) {
         load_row(row, panel);
@@ -65,8 +90,8 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
       }
     }
     load_row(row, panel);
-    if (count > 1) bias += bias_step;
-    float* out = c;
+    bias = tile.left > 1 ? bias + bias_step : kManyRows ? first_bias : bias;
+    float* out = tile.c;
     MICA_UNROLL for (int i = 0; i < R; ++i) {
       const F32 value = set1(a.row(i)[0]);
       MICA_UNROLL for (int j = 0; j < V; ++j)
@@ -76,16 +101,14 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
       asm volatile("" : "+r"(out), "+r"(bias) : : "memory");
       MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
     }
-    b += P * panel_stride;
-    c += P * kPanel;
-  }
-  at.b = b;
-  at.c = c;
-  at.bias = bias_step ? bias + bias_step : nullptr;
+  } while (tile.next(block, at, count));
+  at.b += count * P * panel_stride;
+  at.c += count * P * kPanel;
+  if (at.bias) at.bias += count * bias_step;
   at.fetch = kTurns ? turns.next : fetch.next;
 }
 
-using PlainTilesFn = void (*)(const RowBlock&, TilePlace&, int64_t);
+using PlainTilesFn = void (*)(const RowBlock&, TilePlace&, int64_t, int64_t);
 
 // Null where the block's tiles are not of that kind.
 MICA_INLINE PlainTilesFn plain_tiles_fn(const RowBlock& block) {

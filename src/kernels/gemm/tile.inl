@@ -333,7 +333,7 @@ MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, int64_t end, TilePlac
     const int64_t taken = fetches.take(activates && tiles > kActivatedTiles ? kActivatedTiles : tiles, place);
     const int64_t columns = taken * kMainPanels * kPanel;
     float* c = place.c;
-    fn(block, place, taken);
+    fn(block, place, taken, 1);
     if (activates)
       kActivateRows[static_cast<int>(e.activation)](
           {c, block.c_stride, c, block.c_stride, nullptr, 0, false, block.rows, columns, e.a, e.b});
@@ -389,6 +389,25 @@ void run_row_block(const RowBlock& block) {
     }
     p += panels * tiles;
   }
+}
+
+// The same for row_tiles times the highest tile's rows, where all tiles are plain and nothing is fetched: a call takes
+// as long as some of its tiles. Returns whether they are.
+MICA_INLINE bool run_plain_rows(const RowBlock& block, int64_t row_tiles) {
+  const int64_t panels = block.panel_end - block.panel_begin, first = block.panel_begin * kPanel;
+  const GemmEpilogue& e = *block.epilogue;
+  const PlainTilesFn fn = kManyRows ? plain_tiles_fn(block) : nullptr;
+  if (!fn || panels % kMainPanels != 0 || block.n < block.panel_end * kPanel || !in_registers(e.activation, kMaxRows))
+    return false;
+  TilePlace place = {block.b + block.panel_begin * block.panel_stride,
+                     block.c + first,
+                     block.c_stride,
+                     e.bias ? e.bias + first : nullptr,
+                     nullptr,
+                     TilePlace::end_of(block),
+                     block.n - first};
+  fn(block, place, panels / kMainPanels, row_tiles);
+  return true;
 }
 
 }  // namespace mica::MICA_ISA
