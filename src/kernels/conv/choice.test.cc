@@ -135,6 +135,21 @@ TEST(ConvChoice, LargeErrorsAreTakenWhenAskedFor) {
   }
 }
 
+// Four images cost as much as four times one, unless only one stays in the second-level cache.
+TEST(ConvChoice, WinogradWaitsForLargePictures) {
+  const auto cycles = [](int64_t images, Isa isa) {
+    ConvCase c = square_case(64, 32, 32, 3, 2, 1, 1);
+    c.p.images = images;
+    c.finish();
+    return conv_candidates(c.p, isa, {.l2_bytes = 1 << 20}, {})
+        .list[static_cast<int>(ConvAlgorithm::kWinograd4) - 1]
+        .cycles;
+  };
+  constexpr double kPictures = 4.0 * 64 * 64 * 32 * 4;
+  EXPECT_NEAR(cycles(4, Isa::kAvx2), 4 * cycles(1, Isa::kAvx2) + kPictures / 10, kPictures / 100);
+  EXPECT_NEAR(cycles(4, Isa::kAvx512), 4 * cycles(1, Isa::kAvx512), kPictures / 100);
+}
+
 TEST(ConvChoice, PrintsItsCandidates) {
   ConvCase c = square_case(20, 32, 32, 3, 1, 1, 1);
   c.finish();

@@ -153,7 +153,12 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, bool on_th
   const double begun = static_cast<double>(plane.slices()) * (kTileCycles + kPlaceCycles * points);
   const double places = (begun + kTileCycles + points) * beside_units(limits);
   const double share = limits.half_units && points <= 36 ? kHalfTransforms : 1;
-  const double transforms = static_cast<double>(tiles) * (points * vectors * share + places);
+  // A picture that leaves the second-level cache: nothing of it is fetched ahead. With AVX-512 the rates are those of
+  // pictures of every size.
+  const double picture = static_cast<double>(p.images * p.in[0] * p.in[1] * p.in[2] * channels) * 4;
+  const bool leaves = isa != Isa::kAvx512 && picture > static_cast<double>(limits.l2_bytes);
+  const double waits = leaves ? picture / stream_bytes(limits) : 0;
+  const double transforms = static_cast<double>(tiles) * (points * vectors * share + places) + waits;
   const WinogradWork work{tiles, channels, panel_count(columns) * kPanel, 1, on_the_way};
   const int64_t block = winograd_block(plane, work, isa, limits);
   const double blocks = static_cast<double>(tiles) / static_cast<double>(block);
