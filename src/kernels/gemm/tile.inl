@@ -350,14 +350,7 @@ void run_row_block(const RowBlock& block) {
   const GemmEpilogue& e = *block.epilogue;
   const int wide = wide_panels(block.rows);
   const bool simple = !block.last_k || in_registers(e.activation, block.rows), finishes = e.finish && block.last_k;
-  const int64_t first = block.panel_begin * kPanel;
-  TilePlace place = {block.b + block.panel_begin * block.panel_stride,
-                     block.c + first,
-                     block.c_stride,
-                     e.bias ? e.bias + first : nullptr,
-                     block.residual ? block.residual + first : nullptr,
-                     TilePlace::end_of(block),
-                     block.n - first};
+  TilePlace place = TilePlace::first_of(block);
   FetchCursor fetches{block};
   const int64_t full = block.n / kPanel;  // panels without a column beyond the last one
   // Panels before `whole` are written in place, several tiles at a call.
@@ -394,18 +387,12 @@ void run_row_block(const RowBlock& block) {
 // The same for row_tiles times the highest tile's rows, where all tiles are plain and nothing is fetched: a call takes
 // as long as some of its tiles. Returns whether they are.
 MICA_INLINE bool run_plain_rows(const RowBlock& block, int64_t row_tiles) {
-  const int64_t panels = block.panel_end - block.panel_begin, first = block.panel_begin * kPanel;
+  const int64_t panels = block.panel_end - block.panel_begin;
   const GemmEpilogue& e = *block.epilogue;
   const PlainTilesFn fn = kManyRows ? plain_tiles_fn(block) : nullptr;
   if (!fn || panels % kMainPanels != 0 || block.n < block.panel_end * kPanel || !in_registers(e.activation, kMaxRows))
     return false;
-  TilePlace place = {block.b + block.panel_begin * block.panel_stride,
-                     block.c + first,
-                     block.c_stride,
-                     e.bias ? e.bias + first : nullptr,
-                     nullptr,
-                     TilePlace::end_of(block),
-                     block.n - first};
+  TilePlace place = TilePlace::first_of(block);
   fn(block, place, panels / kMainPanels, row_tiles);
   return true;
 }

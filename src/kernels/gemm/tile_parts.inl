@@ -37,6 +37,18 @@ struct TilePlace {
     return depth > 0 ? block.b + block.panel_end * block.panel_stride + (depth - 1) * kPanel : block.b;
   }
 
+  MICA_INLINE static TilePlace first_of(const RowBlock& block) {
+    const int64_t first = block.panel_begin * kPanel;
+    const float* const bias = block.epilogue->bias;
+    return {block.b + block.panel_begin * block.panel_stride,
+            block.c + first,
+            block.c_stride,
+            bias ? bias + first : nullptr,
+            block.residual ? block.residual + first : nullptr,
+            end_of(block),
+            block.n - first};
+  }
+
   // On to the columns beside `width` of them, whose panels of B the caller passes.
   MICA_INLINE void pass_columns(int64_t width) {
     c += width;
