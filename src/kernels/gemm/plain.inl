@@ -24,7 +24,7 @@ MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
 
 // Whether a call takes several rows of tiles: it costs as many instructions as some steps of k. Large tiles hide that,
 // and with the loop around them some of their sums would leave the registers.
-inline constexpr bool kManyRows = takes_turns(kMaxRows, kMainPanels* kPanelVectors);
+inline constexpr bool kManyRows = kMainTurns;
 
 alignas(64) inline constexpr float kNoBias[kMainPanels * kPanel] = {};
 
@@ -53,7 +53,6 @@ struct PlainCursor {
 template <PlainFinish kFinish>
 __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count, int64_t row_tiles) {
   constexpr int R = kMaxRows, P = kMainPanels, V = P * kPanelVectors;
-  constexpr bool kTurns = takes_turns(R, V);
   const GemmEpilogue& e = *block.epilogue;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
   const bool clips = e.activation == Activation::kClip;
@@ -74,8 +73,8 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
     const float *panel = tile.b, *last = tile.a + steps;
     fetch.wait = at.fetch_period - 1;
     F32 row[V];
-    RowPointers<R> a(kTurns ? last : tile.a, a_stride);
-    if constexpr (kTurns) {
+    RowPointers<R> a(kMainTurns ? last : tile.a, a_stride);
+    if constexpr (kMainTurns) {
       take_turns(sum, turns, tile.a, panel, steps);
     } else {
       for (; a.at[0] < last; a.advance()) {
@@ -90,7 +89,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
       }
     }
     load_row(row, panel);
-    bias = tile.left > 1 ? bias + bias_step : kManyRows ? first_bias : bias;
+    bias = tile.left > 1 ? bias + bias_step : first_bias;
     float* out = tile.c;
     MICA_UNROLL for (int i = 0; i < R; ++i) {
       const F32 value = set1(a.row(i)[0]);
@@ -105,7 +104,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   at.b += count * P * panel_stride;
   at.c += count * P * kPanel;
   if (at.bias) at.bias += count * bias_step;
-  at.fetch = kTurns ? turns.next : fetch.next;
+  at.fetch = kMainTurns ? turns.next : fetch.next;
 }
 
 using PlainTilesFn = void (*)(const RowBlock&, TilePlace&, int64_t, int64_t);

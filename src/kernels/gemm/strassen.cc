@@ -17,9 +17,8 @@ int64_t whole_lines(int64_t n) { return ceil_div(n, kPanel) * kPanel; }
 constexpr int64_t kTasksPerThread = 2;
 constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 266;
 // Sixteen numbers of A's sums, read and written, and of the products on their way into a sum; bytes a cycle of these,
-// in addition, where the products of a block leave the second-level cache. Where additions have
-// units of their own they wait for less, if vectors are 64 bytes: of shorter ones twice as many instructions must
-// begin.
+// in addition, where the products of a block leave the second-level cache. Where additions have units of their own
+// they wait for less, if vectors are 64 bytes: of shorter ones twice as many instructions must begin.
 constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5, kAddsApart = 0.375;
 // What the seven products take beside plain ones of their sizes: they add what a buffer holds, and their weights stay
 // in no cache from one block of rows to the next.

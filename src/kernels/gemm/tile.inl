@@ -133,8 +133,8 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
         F32 row[V];  // one row reads each vector once, where it is multiplied
         if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = panel_vector(b, panel_stride, j);
         if (kPaired) row[V - 1] = lower_halves(row[V - 1], row[V - 1]);
-        if constexpr (kFetch && !kTurns) fetch.step(at);
-        if constexpr (asks_for_panels(R) && !kTurns) prefetch_panels<P>(b, panel_stride, last_line);
+        if constexpr (kFetch) fetch.step(at);
+        if constexpr (asks_for_panels(R)) prefetch_panels<P>(b, panel_stride, last_line);
         MICA_UNROLL for (int i = 0; i < R; ++i) {
           const F32 value = set1(a.row(i)[0]);
           MICA_UNROLL for (int j = 0; j < kWhole; ++j) sum[i][j] =
@@ -292,8 +292,7 @@ struct FetchCursor {
 
   // Gives the place what is next, and returns how many of `tiles` tiles fetch it, or have nothing to fetch.
   int64_t take(int64_t tiles, TilePlace& place) {
-    if (takes_turns(kMaxRows, kMainPanels * kPanelVectors) && block.first_rows)
-      return take_own(tiles, place, block.panel_stride);
+    if (kMainTurns && block.first_rows) return take_own(tiles, place, block.panel_stride);
     for (; run < block.fetches && done == block.fetch[run].tiles; ++run) done = 0;
     if (run == block.fetches) {
       place.fetch_period = INT64_MAX;

@@ -2,9 +2,9 @@
 //
 // A step is six broadcasts, two loads and twelve multiply-adds, and as many instructions must begin as processors begin
 // in the time of the multiply-adds: four a cycle in many, three where another thread shares the core. What stands
-// beside those twenty shows. By hand, five instructions do in four steps: sums, operands and addresses take all
-// registers but one, and compilers keep some sums in memory or move them about. Nothing is asked for ahead: a line is
-// read every six cycles or more, which processors foresee.
+// beside those twenty shows. By hand, seven instructions do in four steps: sums, operands and addresses take all
+// registers but one, and compilers keep some sums in memory or move them about. Panels are asked for ahead only by the
+// rows that read them first (FetchCursor): a line is read every six cycles or more, which processors foresee.
 #pragma once
 #include <stddef.h>
 
@@ -16,7 +16,8 @@ namespace mica::MICA_ISA {
 constexpr bool takes_turns(int rows, int vectors) { return rows > 3 && vectors <= 2; }
 
 // What turns know of their rows, and of what they fetch: as TileFetch does, but four lines at a time, since a decision
-// takes longer than they do. The assembly knows the places of these; it has no operand left for them.
+// takes longer than they do. The first ones come after half of the time, so that calls of few steps fetch their share
+// on average. The assembly knows the places of these; it has no operand left for them.
 struct Turns {
   MICA_INLINE Turns(const TilePlace& at, int64_t row_stride)
       : row_bytes(row_stride * static_cast<int64_t>(sizeof(float))),
@@ -109,5 +110,8 @@ struct Turns {
 template <int R, int V>
 MICA_INLINE void take_turns(F32 (&)[R][V], Turns&, const float*, const float*&, int64_t) {}
 #endif
+
+// Of the highest main tile.
+inline constexpr bool kMainTurns = takes_turns(kMaxRows, kMainPanels* kPanelVectors);
 
 }  // namespace mica::MICA_ISA
