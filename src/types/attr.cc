@@ -1,6 +1,7 @@
 // The form of attributes in memory and files, and what follows from it: equality, hashes, defaults.
 #include <cstring>
 
+#include "base/hash.h"
 #include "types/attr_bytes.h"
 
 namespace mica {
@@ -161,13 +162,9 @@ bool equal_attributes(const AttrClass& cls, const void* a, const void* b) {
   return std::ranges::equal(bytes_of_attributes(cls, a).view(), bytes_of_attributes(cls, b).view());
 }
 
-// FNV-1a of 64 bits.
 uint64_t hash_attributes(const AttrClass& cls, const void* attributes) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  if (!cls.visit) return hash;
-  const AttrBytes bytes = bytes_of_attributes(cls, attributes);
-  for (char c : bytes.view()) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
+  if (!cls.visit) return 0;
+  return hash_bytes(std::as_bytes(bytes_of_attributes(cls, attributes).view()));
 }
 
 Status write_attributes(const AttrClass& cls, const void* attributes, Vector<char>& out) {

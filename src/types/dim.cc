@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace mica {
 namespace {
 
@@ -84,16 +86,14 @@ Dim DimTable::intern(Op op, std::span<const int64_t> list) {
   return Dim::expression(static_cast<uint32_t>(nodes_.size() - 1));
 }
 
-// Symbols' names: what a table can hold of any text. Text beyond the length is replaced by a hash of the whole
-// (FNV-1a), so that long names stay different.
+// Symbols' names: what a table can hold of any text. Text beyond the length is replaced by a hash of the whole,
+// so that long names stay different.
 Text<64> DimTable::symbol_name(std::string_view text) {
   Text<64> name;
   text = slice(text, 0, text.find('\0'));
   if (text.empty()) text = "_";
   if (name.assign(text)) return name;
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  format_to(name.chars, sizeof name.chars, "{}~{}", slice(text, 0, 40), hash);
+  format_to(name.chars, sizeof name.chars, "{}~{}", slice(text, 0, 40), hash_text(text));
   return name;
 }
 

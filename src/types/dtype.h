@@ -59,6 +59,7 @@ inline int bits_of(DType dtype) { return info_of(dtype).bits; }
 inline NumberKind kind_of(DType dtype) { return info_of(dtype).kind; }
 inline bool is_float(DType dtype) { return kind_of(dtype) == NumberKind::kFloat; }
 inline bool is_integer(DType d) { return kind_of(d) == NumberKind::kSigned || kind_of(d) == NumberKind::kUnsigned; }
+inline bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 inline bool is_sub_byte(DType dtype) { return dtype != DType::kNone && bits_of(dtype) < 8; }
 // kNone when the name is unknown.
 DType dtype_of(std::string_view name);

@@ -15,7 +15,6 @@ struct IntegerRange {
 inline IntegerRange range_of_i8(DType dtype) {
   return dtype == DType::kI8 ? IntegerRange{-128, 127} : IntegerRange{0, 255};
 }
-inline bool is_i8(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
 inline float requantize_multiplier(float x_scale, float w_scale, float y_scale) { return x_scale * w_scale / y_scale; }
 

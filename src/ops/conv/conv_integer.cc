@@ -7,8 +7,7 @@ namespace {
 Status infer(InferScope& scope) {
   for (int i = 0; i < 2; ++i) {
     MICA_TRY_STATUS(require_tensor(scope, i));
-    MICA_CHECK(scope.dtype(i) == DType::kI8 || scope.dtype(i) == DType::kU8, kBadType,
-               "input {} must be i8 or u8, not {}", i, name_of(scope.dtype(i)));
+    MICA_CHECK(is_byte(scope.dtype(i)), kBadType, "input {} must be i8 or u8, not {}", i, name_of(scope.dtype(i)));
     if (scope.has(i + 2)) MICA_TRY_STATUS(require_same_dtype(scope, i, i + 2));
   }
   MICA_TRY(const Shape shape, conv::output_shape(scope, scope.attributes<Conv>(), 0, 1));

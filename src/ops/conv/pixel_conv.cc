@@ -8,8 +8,7 @@ namespace {
 Status infer(InferScope& scope) {
   const auto& a = scope.attributes<PixelConv>();
   MICA_TRY_STATUS(require_tensor(scope, 0));
-  MICA_CHECK(scope.dtype(0) == DType::kU8 || scope.dtype(0) == DType::kI8, kBadType, "pixels must be u8 or i8, not {}",
-             name_of(scope.dtype(0)));
+  MICA_CHECK(is_byte(scope.dtype(0)), kBadType, "pixels must be u8 or i8, not {}", name_of(scope.dtype(0)));
   MICA_TRY_STATUS(require_tensor(scope, 1));
   MICA_CHECK(scope.dtype(1) == DType::kF32, kBadType, "weights must be f32, not {}", name_of(scope.dtype(1)));
   MICA_TRY(const Shape shape, conv::output_shape(scope, a.conv, 0, 1));

@@ -5,8 +5,6 @@
 namespace mica {
 namespace {
 
-bool is_byte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
-
 bool rows(const BindScope& scope, RowWindow& window) {
   const TensorView &x = scope.input(0).view, &w = scope.input(1).view;
   if (x.rank < 3 || x.rank > 4 || !is_byte(x.dtype) || !scope.input(1).constant) return false;

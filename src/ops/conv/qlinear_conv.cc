@@ -10,7 +10,7 @@ enum Input { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 Status infer(InferScope& scope) {
   for (int i : {kX, kW, kYZero}) {
     MICA_TRY_STATUS(require_tensor(scope, i));
-    MICA_CHECK(is_i8(scope.dtype(i)), kBadType, "input {} must be i8 or u8, not {}", i, name_of(scope.dtype(i)));
+    MICA_CHECK(is_byte(scope.dtype(i)), kBadType, "input {} must be i8 or u8, not {}", i, name_of(scope.dtype(i)));
   }
   for (int i : {kXScale, kWScale, kYScale}) MICA_TRY_STATUS(require_float(scope, i));
   MICA_TRY_STATUS(require_same_dtype(scope, kX, kXZero));

@@ -171,7 +171,7 @@ inline Result<ExactSums> bind_exact(BindScope& scope, const ExactOperands& o, in
   const TensorView &a = scope.input(o.a).view, &b = scope.input(o.b).view, &out = scope.output(0).view;
   const bool constant = scope.input(o.b).constant;
   ExactSums sums;
-  if (!is_i8(a.dtype) || !is_i8(b.dtype) || !b.contiguous() || !a.contiguous() || !out.contiguous()) return sums;
+  if (!is_byte(a.dtype) || !is_byte(b.dtype) || !b.contiguous() || !a.contiguous() || !out.contiguous()) return sums;
   if (a.empty() || b.empty() || out.empty() || a.rank < (constant ? 1 : 2) || b.rank < 2 || (constant && b.rank > 2))
     return sums;
   const int64_t k = b.dim(b.rank - 2), n = b.dim(b.rank - 1);

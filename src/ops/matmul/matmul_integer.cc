@@ -8,7 +8,7 @@ namespace {
 Status infer(InferScope& scope) {
   MICA_TRY(const Shape shape, matmul::product_shape(scope, 0, 1));
   for (int i = 0; i < 2; ++i) {
-    MICA_CHECK(is_i8(scope.dtype(i)), kBadType, "input {} must be i8 or u8, not {}", i, name_of(scope.dtype(i)));
+    MICA_CHECK(is_byte(scope.dtype(i)), kBadType, "input {} must be i8 or u8, not {}", i, name_of(scope.dtype(i)));
     if (scope.has(i + 2)) MICA_TRY_STATUS(require_same_dtype(scope, i, i + 2));
   }
   scope.out(0, DType::kI32, shape);

@@ -11,7 +11,7 @@ Status infer(InferScope& scope) {
   MICA_TRY(const Shape shape, matmul::product_shape(scope, kA, kB));
   for (int i : {kA, kB, kYZero}) {
     MICA_TRY_STATUS(require_tensor(scope, i));
-    MICA_CHECK(is_i8(scope.dtype(i)) || (is_float(scope.dtype(i)) && bits_of(scope.dtype(i)) == 8), kBadType,
+    MICA_CHECK(is_byte(scope.dtype(i)) || (is_float(scope.dtype(i)) && bits_of(scope.dtype(i)) == 8), kBadType,
                "input {} must be an 8-bit type, not {}", i, name_of(scope.dtype(i)));
   }
   for (int i : {kAScale, kBScale, kYScale}) MICA_TRY_STATUS(require_float(scope, i));
@@ -67,13 +67,13 @@ Status reference(RunScope& scope) {
   MICA_TRY(const Lines y_scale, lines_of(scope, kYScale, p.m, p.batches()));
   MICA_TRY(const Lines y_zero, lines_of(scope, kYZero, p.m, p.batches()));
   const Elements out(scope.out(0));
-  const bool integers = is_i8(scope.out(0).dtype);
+  const bool integers = is_byte(scope.out(0).dtype);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t matrix = i / per_matrix, row = i % per_matrix / p.n, column = i % p.n;
     const float multiplier = requantize_multiplier(static_cast<float>(a_scale.number(matrix, row)),
                                                    static_cast<float>(b_scale.number(matrix, column)),
                                                    static_cast<float>(y_scale.number(matrix, row)));
-    if (integers && is_i8(scope.in(kA).dtype))
+    if (integers && is_byte(scope.in(kA).dtype))
       out.set_integer(i, requantize(static_cast<int32_t>(static_cast<int64_t>(c[i])), multiplier,
                                     y_zero.integer(matrix, row), range_of_i8(scope.out(0).dtype)));
     else

@@ -11,7 +11,7 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
     if (!scope.input(i).constant) return false;
   const TensorView &b = scope.input(kB).view, &b_scale = scope.input(kBScale).view;
   if (b.rank < 2 || scope.input(kAScale).view.count() != 1 || scope.input(kYScale).view.count() != 1) return false;
-  if (scope.input(kYZero).view.count() != 1 || !is_i8(scope.output(0).view.dtype)) return false;
+  if (scope.input(kYZero).view.count() != 1 || !is_byte(scope.output(0).view.dtype)) return false;
   const int64_t n = b.dim(b.rank - 1);
   if (b_scale.count() != 1 && b_scale.count() != n) return false;
   MICA_TRY(const matmul::ExactSums sums,

@@ -22,12 +22,12 @@ Status check_links(const PointwiseChain& chain, size_t inputs) {
   return {};
 }
 
-bool is_byte(DType dtype) { return has_part("bytes", "1") && (dtype == DType::kU8 || dtype == DType::kI8); }
+bool takes_bytes(DType dtype) { return has_part("bytes", "1") && is_byte(dtype); }
 
 Status infer(InferScope& scope) {
   const auto& chain = scope.attributes<PointwiseChain>();
   MICA_TRY_STATUS(require_tensor(scope, 0));
-  const bool begins = is_byte(scope.dtype(0)), ends = is_byte(chain.to);
+  const bool begins = takes_bytes(scope.dtype(0)), ends = takes_bytes(chain.to);
   MICA_CHECK(ends || chain.to == DType::kNone, kBadAttribute, "a chain makes u8 or i8 of its numbers, not {}",
              name_of(chain.to));
   if (!begins) MICA_TRY_STATUS(require_float(scope, 0));

@@ -89,7 +89,7 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   MICA_TRY(const Window window, fixed_window(a.window(), scope.whole_input().shape().subspan(2), a.kernel.span()));
   if (!pool::set_window(problem, window)) return false;
   const DType dtype = scope.input(0).view.dtype;
-  const bool bytes = dtype == DType::kU8 || dtype == DType::kI8;
+  const bool bytes = is_byte(dtype);
   if (wants_places(scope) && (bytes || window.taps() > kMostTaps)) return false;
   if (bytes) return pool::bind_pool_8bit(scope, problem, "max_pool_8bit");
   MICA_TRY(const bool bound, pool::bind_pool(scope, problem, "max_pool_f32"));

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/hash.h"
+
 namespace mica::random {
 
 class Mersenne {
@@ -60,12 +62,8 @@ class Mersenne {
   bool has_second_ = false;
 };
 
-// The seed of a node that states none: its name's FNV-1a hash, so that two nodes of a model differ and a run can be
+// The seed of a node that states none: a hash of its name, so that two nodes of a model differ and a run can be
 // repeated.
-inline int64_t seed_of(std::string_view name) {
-  uint32_t hash = 2166136261u;
-  for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
-}
+inline int64_t seed_of(std::string_view name) { return static_cast<uint32_t>(hash_text(name)); }
 
 }  // namespace mica::random

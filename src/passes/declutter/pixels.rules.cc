@@ -24,8 +24,6 @@ namespace {
 // Fewer filters leave most of a vector idle, and other algorithms have uses for it.
 constexpr int64_t kLeastFilters = 8;
 
-bool is_byte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
-
 // Goes up from a convolution's input to bytes: input[channel] = bytes[channels[channel]] · scale + shift.
 class PixelSource {
  public:

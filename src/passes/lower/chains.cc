@@ -83,7 +83,7 @@ class ChainFuser {
     if (!cast || cast->op != &op_cast || source->type.dtype != DType::kF32 || taken_.contains(cast)) return nullptr;
     const Value* bytes = cast->inputs[0];
     if (readers_.count(source) != 1 || readers_.kept(source) || !bytes->type.is_tensor()) return nullptr;
-    return bytes->type.dtype == DType::kU8 || bytes->type.dtype == DType::kI8 ? cast : nullptr;
+    return is_byte(bytes->type.dtype) ? cast : nullptr;
   }
 
   // The node that reads a value once and alone; null where there is none such, or the value must exist.
