@@ -24,7 +24,9 @@ constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5, kAddsApart
 // in no cache from one block of rows to the next.
 constexpr double kProductPrice = 1.015;
 constexpr double kDeviations = 8;
-constexpr int64_t kLeastRows = 49;  // fewer gain too little for 3/4 more memory: 3 % of 32 rows, none on two threads
+// Fewer gain too little for 3/4 more memory: with AVX-512 3 % of 32 rows, none on two threads. Shorter vectors gain
+// nothing from 49 and 64 rows, and where weights come from beyond the second-level cache they lose 8 %.
+constexpr int64_t least_rows(Isa isa) { return isa == Isa::kAvx512 ? 49 : 98; }
 // What is predicted to take this much less is taken. Less is within what measurements scatter by, and a row's error
 // goes by the larger one of its pair.
 constexpr double kMargin = 1.03;
@@ -144,7 +146,7 @@ GemmCandidates gemm_candidates(const GemmProblem& p, Isa isa, const GemmLimits& 
   strassen.allowed = strassen.error <= kMostGemmError;
   strassen.modest = strassen.error <= kMostOfPlain * plain.error;
   strassen.cycles = strassen_cycles(p, isa, limits);
-  strassen.pays = p.a_form == MatrixForm::kRows && p.m >= kLeastRows && strassen.cycles * kMargin < plain.cycles;
+  strassen.pays = p.a_form == MatrixForm::kRows && p.m >= least_rows(isa) && strassen.cycles * kMargin < plain.cycles;
   return c;
 }
 
