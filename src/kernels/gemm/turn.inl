@@ -1,8 +1,8 @@
-// AVX2's inner loop of tiles of four to six rows: four steps of k in a turn. Included by tile.inl and plain.inl.
+// AVX2's inner loop of tiles of four to six rows: eight steps of k in a turn. Included by tile.inl and plain.inl.
 //
 // A step is six broadcasts, two loads and twelve multiply-adds, and as many instructions must begin as processors begin
 // in the time of the multiply-adds: four a cycle in many, three where another thread shares the core. What stands
-// beside those twenty shows. By hand, seven instructions do in four steps: sums, operands and addresses take all
+// beside those twenty shows. By hand, seven instructions do in eight steps: sums, operands and addresses take all
 // registers but one, and compilers keep some sums in memory or move them about. Panels are asked for ahead only by the
 // rows that read them first (FetchCursor): a line is read every six cycles or more, which processors foresee.
 #pragma once
@@ -58,15 +58,17 @@ static_assert(offsetof(Turns, row_bytes) == 0 && offsetof(Turns, next) == 8 && o
 // read.
 #define MICA_TURNS(r, v) \
   asm volatile(                                                                                                      \
-      "mov %[count], %%rax\n\tneg %%rax\n\tand $3, %%eax\n\tadd %%rax, %[count]\n\tshr $2, %[count]\n\t"               \
+      "mov %[count], %%rax\n\tneg %%rax\n\tand $7, %%eax\n\tadd %%rax, %[count]\n\tshr $3, %[count]\n\t"               \
       "lea (,%%rax,4), %%r9\n\tmov %[rows], %%r8\n\tsub %%r9, %%r8\n\tshl $4, %%r9\n\tsub %%r9, %[panel]\n\t"         \
       "mov (%[turns]), %%r10\n\tlea (%%r8,%%r10,2), %%r9\n\tadd %%r10, %%r9\n\tmov 24(%[turns]), %%r11\n\t"           \
-      "test %%eax, %%eax\n\tje 0f\n\tcmp $2, %%eax\n\tjb 1f\n\tje 2f\n\tjmp 3f\n\t.p2align 6\n"                       \
+      "test %%eax, %%eax\n\tje 0f\n\tcmp $4, %%eax\n\tja 8f\n\tje 4f\n\tcmp $2, %%eax\n\tjb 1f\n\tje 2f\n\tjmp 3f\n"  \
+      "8:\tcmp $6, %%eax\n\tjb 5f\n\tje 6f\n\tjmp 7f\n\t.p2align 6\n"                                                \
       MICA_STEP_##r(v, "0") MICA_STEP_##r(v, "1") MICA_STEP_##r(v, "2") MICA_STEP_##r(v, "3")                        \
-      "add $16, %%r8\n\tadd $16, %%r9\n\tadd $256, %[panel]\n\t"                                                    \
-      "sub $4, %%r11\n\tjs 5f\n4:\tdec %[count]\n\tjnz 0b\n\tmov %%r11, 24(%[turns])\n\tjmp 8f\n"                    \
-      "5:\tmov 8(%[turns]), %%rax\n\tcmpb $0, 32(%[turns])\n\tjne 6f\n\t" MICA_LINES("1") "jmp 7f\n"      \
-      "6:\t" MICA_LINES("0") "7:\taddq $256, 8(%[turns])\n\tadd 16(%[turns]), %%r11\n\tjs 5b\n\tjmp 4b\n8:"          \
+      MICA_STEP_##r(v, "4") MICA_STEP_##r(v, "5") MICA_STEP_##r(v, "6") MICA_STEP_##r(v, "7")                        \
+      "add $32, %%r8\n\tadd $32, %%r9\n\tadd $512, %[panel]\n\t"                                                    \
+      "sub $8, %%r11\n\tjs 10f\n9:\tdec %[count]\n\tjnz 0b\n\tmov %%r11, 24(%[turns])\n\tjmp 13f\n"                  \
+      "10:\tmov 8(%[turns]), %%rax\n\tcmpb $0, 32(%[turns])\n\tjne 11f\n\t" MICA_LINES("1") "jmp 12f\n"              \
+      "11:\t" MICA_LINES("0") "12:\taddq $256, 8(%[turns])\n\tadd 16(%[turns]), %%r11\n\tjs 10b\n\tjmp 9b\n13:"      \
       : MICA_SUMS_##r(v), [panel] "+r"(panel), [count] "+r"(steps)                                                   \
       : [rows] "r"(rows), [turns] "r"(&turns)                                                                        \
       : "rax", "r8", "r9", "r10", "r11", "xmm13", "xmm14", "xmm15", "cc", "memory")
