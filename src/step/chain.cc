@@ -74,8 +74,7 @@ namespace {
 
 // What a chain may begin and end with, though its other operands may not.
 bool end_operand(const TensorView& end, const TensorView& out, int slot, bool casts, ChainOperand& operand) {
-  if (!kWithByteChains || !casts || (end.dtype != DType::kU8 && end.dtype != DType::kI8))
-    return chain_operand(end, out, slot, operand);
+  if (!kWithByteChains || !casts || !is_byte(end.dtype)) return chain_operand(end, out, slot, operand);
   TensorView bytes = end;
   bytes.dtype = DType::kF32;
   for (int i = 0; i < end.rank; ++i) bytes.strides[static_cast<size_t>(i)] *= element_bytes(DType::kF32);

@@ -132,7 +132,7 @@ Result<ImageOperand> temporary_image(BindScope& scope, const TensorView& tensor)
 Result<ImageOperand> read_widened(BindScope& scope, int index, const TensorView& tensor, ZeroPoint zero) {
   ImageView in;
   const ImageOperand none{-1, {}};
-  if ((tensor.dtype != DType::kU8 && tensor.dtype != DType::kI8) || !image_view(tensor, in)) return none;
+  if (!is_byte(tensor.dtype) || !image_view(tensor, in)) return none;
   if (!in.channels_last() && !innermost_pixels(in)) return none;
   MICA_TRY(const ImageOperand to, temporary_image(scope, tensor));
   Convert convert{.from = index, .to = to.operand, .dtype = tensor.dtype, .zero = zero};
@@ -154,7 +154,7 @@ Result<ImageOperand> read_widened(BindScope& scope, int index, const TensorView&
 
 bool can_narrow(const TensorView& out) {
   ImageView view;
-  if (out.dtype != DType::kU8 && out.dtype != DType::kI8 && out.dtype != DType::kI32) return false;
+  if (!is_byte(out.dtype) && out.dtype != DType::kI32) return false;
   return image_view(out, view) && (view.channels_last() || innermost_pixels(view));
 }
 

@@ -86,8 +86,8 @@ Dim DimTable::intern(Op op, std::span<const int64_t> list) {
   return Dim::expression(static_cast<uint32_t>(nodes_.size() - 1));
 }
 
-// Symbols' names: what a table can hold of any text. Text beyond the length is replaced by a hash of the whole,
-// so that long names stay different.
+// Symbols' names: what a table can hold of any text. Text beyond the length is replaced by a hash of the whole, so
+// that long names stay different.
 Text<64> DimTable::symbol_name(std::string_view text) {
   Text<64> name;
   text = slice(text, 0, text.find('\0'));

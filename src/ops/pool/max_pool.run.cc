@@ -88,8 +88,7 @@ MICA_AT_BIND Result<bool> bind(BindScope& scope) {
   PoolProblem problem{.kind = PoolKind::kMax};
   MICA_TRY(const Window window, fixed_window(a.window(), scope.whole_input().shape().subspan(2), a.kernel.span()));
   if (!pool::set_window(problem, window)) return false;
-  const DType dtype = scope.input(0).view.dtype;
-  const bool bytes = is_byte(dtype);
+  const bool bytes = is_byte(scope.input(0).view.dtype);
   if (wants_places(scope) && (bytes || window.taps() > kMostTaps)) return false;
   if (bytes) return pool::bind_pool_8bit(scope, problem, "max_pool_8bit");
   MICA_TRY(const bool bound, pool::bind_pool(scope, problem, "max_pool_f32"));

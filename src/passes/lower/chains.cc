@@ -118,7 +118,7 @@ class ChainFuser {
     Node* cast = only_reader(result);
     if (!cast || cast->op != &op_cast || result->type.dtype != DType::kF32 || fusion_.absorbed.contains(cast)) return;
     const DType to = cast->outputs[0]->type.dtype;
-    if (to != DType::kU8 && to != DType::kI8) return;
+    if (!is_byte(to)) return;
     chain.nodes.push_back(cast);
     chain.links.to = to;
   }
