@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "device/cpu/every_isa.h"
+#include "kernels/plain.test.h"
 
 namespace mica {
 namespace {
@@ -27,15 +27,10 @@ struct TransposeCase {
                  (p.kernel[a] > 1 ? output_padding : 0);
     p.in_view = dense_view(p.in, p.in_channels + 1);
     p.out_view = dense_view(p.out, p.out_channels + 2);
-    std::mt19937 random(5);
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    auto make = [&](std::vector<float>& v, int64_t size) {
-      v.resize(size);
-      for (float& f : v) f = uniform(random);
-    };
-    make(x, p.images * p.in_view.image);
-    make(w, p.in_channels * p.out_channels / p.groups * p.kernel[0] * p.kernel[1] * p.kernel[2]);
-    make(bias, p.out_channels);
+    UniformFloats random(5);
+    random.fill(x, p.images * p.in_view.image);
+    random.fill(w, p.in_channels * p.out_channels / p.groups * p.kernel[0] * p.kernel[1] * p.kernel[2]);
+    random.fill(bias, p.out_channels);
     y.assign(p.images * p.out_view.image, kUntouched);
   }
 
@@ -79,8 +74,11 @@ struct TransposeCase {
     return i * v.image + o[0] * v.depth + o[1] * v.row + o[2] * v.pixel;
   }
   // Adds x[i] · w through every tap to the outputs of one image.
-  void scatter(int64_t image, const int64_t (&i)[3], std::vector<double>& want, std::vector<double>& size) const {
+  MICA_PLAIN_LOOP void scatter(int64_t image, const int64_t (&i)[3], std::vector<double>& want,
+                               std::vector<double>& size) const {
     const int64_t in_group = p.in_channels / p.groups, out_group = p.out_channels / p.groups;
+    const float* weights = w.data();
+    double *wanted = want.data(), *sizes = size.data();
     for (int64_t a = 0; a < p.kernel[0]; ++a)
       for (int64_t b = 0; b < p.kernel[1]; ++b)
         for (int64_t c = 0; c < p.kernel[2]; ++c) {
@@ -88,13 +86,15 @@ struct TransposeCase {
                                 i[1] * p.stride[1] - p.pad[1] + b * p.dilation[1],
                                 i[2] * p.stride[2] - p.pad[2] + c * p.dilation[2]};
           if (o[0] < 0 || o[1] < 0 || o[2] < 0 || o[0] >= p.out[0] || o[1] >= p.out[1] || o[2] >= p.out[2]) continue;
+          const float* from = x.data() + at(p.in_view, image, i);
+          const int64_t to = at(p.out_view, image, o);
           for (int64_t in = 0; in < p.in_channels; ++in)
             for (int64_t n = 0; n < out_group; ++n) {
-              const double term = static_cast<double>(x[at(p.in_view, image, i) + in]) *
-                                  w[(((in * out_group + n) * p.kernel[0] + a) * p.kernel[1] + b) * p.kernel[2] + c];
-              const int64_t place = at(p.out_view, image, o) + in / in_group * out_group + n;
-              want[place] += term;
-              size[place] += std::fabs(term);
+              const int64_t tap = (((in * out_group + n) * p.kernel[0] + a) * p.kernel[1] + b) * p.kernel[2] + c;
+              const double term = static_cast<double>(from[in]) * weights[tap];
+              const int64_t place = to + in / in_group * out_group + n;
+              wanted[place] += term;
+              sizes[place] += std::fabs(term);
             }
         }
   }

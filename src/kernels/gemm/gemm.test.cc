@@ -6,11 +6,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "device/cpu/every_isa.h"
 #include "kernels/pack/pack.h"
+#include "kernels/plain.test.h"
 
 namespace mica {
 namespace {
@@ -49,19 +49,14 @@ struct Problem {
     args.epilogue.residual_stride = n + 2;
   }
   void fill(unsigned seed = 1) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> uniform(-1, 1);
+    UniformFloats random(seed);
     const GemmProblem& p = args.problem;
     const int64_t batches = p.batch[0] * p.batch[1];
     const int64_t a_size = (a_form_rows() + 1) * args.a_stride, b_size = (b_form_rows() + 1) * args.b_stride;
-    auto make = [&](std::vector<float>& v, int64_t size) {
-      v.resize(size);
-      for (float& x : v) x = uniform(random);
-    };
-    make(a, a_size * batches);
-    make(b, b_size * batches);
-    make(bias, p.n);
-    make(residual, (p.m + 1) * args.epilogue.residual_stride * batches);
+    random.fill(a, a_size * batches);
+    random.fill(b, b_size * batches);
+    random.fill(bias, p.n);
+    random.fill(residual, (p.m + 1) * args.epilogue.residual_stride * batches);
     c.assign((p.m + 1) * args.c_stride * batches, kUntouched);
     if (batches > 1) {
       args.a_batch[1] = a_size, args.a_batch[0] = a_size * p.batch[1];
