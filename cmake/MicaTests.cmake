@@ -17,13 +17,16 @@ function(mica_unit_tests name library)
     add_executable(${name} ${found})
     target_link_libraries(${name} PRIVATE ${library} mica_flags GTest::gtest GTest::gmock GTest::gtest_main)
     target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
-    # With sanitizers half of a test's compile time is the optimizer. Kernels and operators are compared with loops that
-    # would take longer without it. Otherwise a third is GoogleTest's headers: once for all programs of the same flags.
+    # Half of a test's compile time is the optimizer, with sanitizers even its first level. Kernels and operators are
+    # compared with loops that would take longer without that. A third is GoogleTest's headers: once for all programs of
+    # the same flags.
     set(owner test_base)
     if(MICA_SANITIZE AND name MATCHES "^test_(kernels|ops)$")
       set(owner test_kernels)
     elseif(MICA_SANITIZE)
       target_compile_options(${name} PRIVATE -O0)
+    else()
+      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     if(name STREQUAL owner)
       target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <gmock/gmock.h>)

@@ -1,7 +1,6 @@
 // mica bench: how long runs take.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -181,21 +180,21 @@ int run(const BenchFlags& flags) {
 
 }  // namespace
 
-std::function<int()> add_bench(CLI::App& app) {
+std::function<int()> add_bench(Words& words) {
   auto flags = std::make_shared<BenchFlags>();
-  flags->model.add(app);
-  flags->input.add(app, false);
-  app.add_option("--seconds", flags->seconds, "of timed runs")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
-  app.add_flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
-  app.add_flag("--explain", flags->explain,
-               "the algorithm of each convolution and product, and what the others would cost, instead of times");
-  app.add_flag("--start", flags->start,
-               "load, first run and peak memory, in a process of its own for each way of using memory, instead");
-  app.add_option("--force", flags->force, "take this algorithm wherever it fits")
-      ->check(CLI::IsMember({"implicit", "pointwise", "depthwise", "grouped", "spread", "filter", "winograd",
-                             "winograd4", "winograd6", "winograd8", "strassen"}));
-  app.add_option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");
-  add_format(app, flags->format, {"table", "json", "csv", "md"});
+  flags->model.add(words);
+  flags->input.add(words, false);
+  words.option("--seconds", flags->seconds, "of timed runs").between(0, 3600).shows_default();
+  words.flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
+  words.flag("--explain", flags->explain,
+             "the algorithm of each convolution and product, and what the others would cost, instead of times");
+  words.flag("--start", flags->start,
+             "load, first run and peak memory, in a process of its own for each way of using memory, instead");
+  words.option("--force", flags->force, "take this algorithm wherever it fits")
+      .one_of({"implicit", "pointwise", "depthwise", "grouped", "spread", "filter", "winograd", "winograd4",
+               "winograd6", "winograd8", "strassen"});
+  words.option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");
+  words.format(flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -146,20 +145,19 @@ int run(CompareFlags& flags) {
 
 }  // namespace
 
-std::function<int()> add_compare(CLI::App& app) {
+std::function<int()> add_compare(Words& words) {
   auto flags = std::make_shared<CompareFlags>();
-  app.add_option("A", flags->a.path, "what is right: a model, perhaps with a form behind @: net.onnx@reference")
-      ->required();
-  app.add_option("B", flags->b.path, "what is held against it: net.mica, net.onnx@avx2, net.onnx@3t, net.onnx@exact")
-      ->required();
-  app.add_option("--isa-a", flags->a.isa, "instruction set of A");
-  app.add_option("--isa-b", flags->b.isa, "instruction set of B");
-  flags->input.add(app, true);
-  app.add_option("--relative", flags->options.relative, "tolerance, of the largest |a| of a value")
-      ->capture_default_str();
-  app.add_option("--absolute", flags->options.absolute, "tolerance at least")->capture_default_str();
-  app.add_flag("--outputs-only", flags->outputs_only, "leave out the values inside");
-  add_format(app, flags->format, {"table", "json", "csv", "md"});
+  words.option("A", flags->a.path, "what is right: a model, perhaps with a form behind @: net.onnx@reference")
+      .required();
+  words.option("B", flags->b.path, "what is held against it: net.mica, net.onnx@avx2, net.onnx@3t, net.onnx@exact")
+      .required();
+  words.option("--isa-a", flags->a.isa, "instruction set of A");
+  words.option("--isa-b", flags->b.isa, "instruction set of B");
+  flags->input.add(words, true);
+  words.option("--relative", flags->options.relative, "tolerance, of the largest |a| of a value").shows_default();
+  words.option("--absolute", flags->options.absolute, "tolerance at least").shows_default();
+  words.flag("--outputs-only", flags->outputs_only, "leave out the values inside");
+  words.format(flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }
 

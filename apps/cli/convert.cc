@@ -1,7 +1,6 @@
 // mica convert: a source model becomes a `.mica` file.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -261,25 +260,25 @@ int run(ConvertFlags flags) {
 
 }  // namespace
 
-std::function<int()> add_convert(CLI::App& app) {
+std::function<int()> add_convert(Words& words) {
   auto flags = std::make_shared<ConvertFlags>();
-  flags->model.add(app, false);
-  app.add_flag("--exact", flags->model.exact, "check with the algorithms that give the same bits everywhere");
-  app.add_option("-o,--out", flags->out, "the file to write")->required();
-  app.add_option(
-         "--weights", flags->weights,
-         "f32, or f16: weights rounded to half precision and a file of half the size; computing stays in single")
-      ->check(CLI::IsMember({"f32", "f16"}));
-  app.add_flag(
-      "--pixels", flags->model.pixels,
-      "the picture's input takes bytes, channels last; mean, scale and layout of its recipe become the model's");
-  app.add_flag("--check,!--no-check", flags->check, "run the file and the source on the reference, and compare");
-  app.add_flag("--trim", flags->trim, "write OUT.trim too: what a runtime for this model alone needs (MICA_TRIM)");
-  app.add_option("--check-seconds", flags->check_seconds,
-                 "time of that run of the reference; what it has made by then is compared; 0: no limit")
-      ->check(CLI::NonNegativeNumber);
-  flags->input.add(app, false);
-  add_format(app, flags->format, {"table", "json", "md"});
+  flags->model.add(words, false);
+  words.flag("--exact", flags->model.exact, "check with the algorithms that give the same bits everywhere");
+  words.option("-o,--out", flags->out, "the file to write").required();
+  words
+      .option("--weights", flags->weights,
+              "f32, or f16: weights rounded to half precision and a file of half the size; computing stays in single")
+      .one_of({"f32", "f16"});
+  words.flag("--pixels", flags->model.pixels,
+             "the picture's input takes bytes, channels last; mean, scale and layout of its recipe become the model's");
+  words.flag("--check,!--no-check", flags->check, "run the file and the source on the reference, and compare");
+  words.flag("--trim", flags->trim, "write OUT.trim too: what a runtime for this model alone needs (MICA_TRIM)");
+  words
+      .option("--check-seconds", flags->check_seconds,
+              "time of that run of the reference; what it has made by then is compared; 0: no limit")
+      .not_negative();
+  flags->input.add(words, false);
+  words.format(flags->format, {"table", "json", "md"});
   return [flags] { return run(*flags); };
 }
 

@@ -1,7 +1,6 @@
 // mica doctor: what this machine has, and what it can do.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -80,12 +79,12 @@ int run(const DoctorFlags& flags) {
 
 }  // namespace
 
-std::function<int()> add_doctor(CLI::App& app) {
+std::function<int()> add_doctor(Words& words) {
   auto flags = std::make_shared<DoctorFlags>();
-  app.add_option("--threads", flags->threads, "threads to measure with; 0: what the machine grants");
-  app.add_option("--isa", flags->isa, "instruction set to measure");
-  app.add_flag("--measure,!--no-measure", flags->measure, "arithmetic peak and memory bandwidth (about a second)");
-  add_format(app, flags->format, {"table", "json", "csv", "md"});
+  words.option("--threads", flags->threads, "threads to measure with; 0: what the machine grants");
+  words.option("--isa", flags->isa, "instruction set to measure");
+  words.flag("--measure,!--no-measure", flags->measure, "arithmetic peak and memory bandwidth (about a second)");
+  words.format(flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }
 

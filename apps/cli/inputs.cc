@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 
@@ -171,28 +170,27 @@ class FeedMaker {
 
 std::vector<int64_t> dims_of(const mica_port_info& port) { return {port.dims, port.dims + std::max(port.rank, 0)}; }
 
-void ModelFlags::add(CLI::App& app, bool with_running) {
-  app.add_option("MODEL", path, "a source model or a .mica file")->required();
-  app.add_option("--shape", shapes, "NAME=1x3x224x224: sizes of an input, fixed when the model is compiled");
-  app.add_option("--bound", bounds, "DIM=256: largest size of a named dimension");
-  app.add_option("--state", states, "OUTPUT=INPUT: the output is the input of the next run");
-  app.add_option("--outputs", outputs, "values to return instead of the model's outputs")->delimiter(',');
-  app.add_option("--without-rule", rules_off, "a rewriting rule that must not fire");
-  app.add_option("--operators", operators,
-                 "a shared library with operators of your own: mica_error* mica_operators(mica_context*)");
-  app.add_flag("--strict", strict, "declarations in the model that contradict what was inferred are errors");
-  app.add_option("--onnx-release", onnx_release,
-                 "as 1.21: the release of ONNX whose definitions are meant, where a later one corrected them");
-  app.add_option("--isa", isa, "instruction set: avx512, avx2, sse2, neon, portable");
+void ModelFlags::add(Words& words, bool with_running) {
+  words.option("MODEL", path, "a source model or a .mica file").required();
+  words.option("--shape", shapes, "NAME=1x3x224x224: sizes of an input, fixed when the model is compiled");
+  words.option("--bound", bounds, "DIM=256: largest size of a named dimension");
+  words.option("--state", states, "OUTPUT=INPUT: the output is the input of the next run");
+  words.option("--outputs", outputs, "values to return instead of the model's outputs").split_at(',');
+  words.option("--without-rule", rules_off, "a rewriting rule that must not fire");
+  words.option("--operators", operators,
+               "a shared library with operators of your own: mica_error* mica_operators(mica_context*)");
+  words.flag("--strict", strict, "declarations in the model that contradict what was inferred are errors");
+  words.option("--onnx-release", onnx_release,
+               "as 1.21: the release of ONNX whose definitions are meant, where a later one corrected them");
+  words.option("--isa", isa, "instruction set: avx512, avx2, sse2, neon, portable");
   if (!with_running) return;
-  app.add_option("--threads", threads, "threads, the caller's included; 0: what the machine grants");
-  app.add_flag("--exact", exact, "the same bits on every instruction set with fused multiply-add");
-  app.add_option("--memory", memory, "full, or low: no second, larger form of weights")
-      ->check(CLI::IsMember({"full", "low"}));
-  app.add_option("--tuning", tuning, "a file that `mica tune` made, or none; else MODEL.tune if it is there");
-  app.add_flag("--reference", reference, "plain loops instead of kernels");
-  app.add_option("--row-chains", row_chains, "run stages as one, by rows: auto (where it is faster), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+  words.option("--threads", threads, "threads, the caller's included; 0: what the machine grants");
+  words.flag("--exact", exact, "the same bits on every instruction set with fused multiply-add");
+  words.option("--memory", memory, "full, or low: no second, larger form of weights").one_of({"full", "low"});
+  words.option("--tuning", tuning, "a file that `mica tune` made, or none; else MODEL.tune if it is there");
+  words.flag("--reference", reference, "plain loops instead of kernels");
+  words.option("--row-chains", row_chains, "run stages as one, by rows: auto (where it is faster), always, never")
+      .one_of({"auto", "always", "never"});
 }
 
 tools::ConvertOptions ModelFlags::convert_options() const {
@@ -250,13 +248,13 @@ Model ModelFlags::load(const Context& context) const {
   return Model(model);
 }
 
-void InputFlags::add(CLI::App& app, bool with_data) {
+void InputFlags::add(Words& words, bool with_data) {
   if (with_data)
-    app.add_option("DATA", data, "a picture (PNG, JPEG, …), a .npy or a .npz file; random numbers without it");
-  app.add_option("--input", inputs, "NAME=FILE: .npy, .npz (the array of that name) or a picture");
-  app.add_option("--run-shape", shapes_at_run, "NAME=2x3x64x64: sizes of a random input");
-  app.add_option("--seed", seed, "of random inputs");
-  recipe.add(app);
+    words.option("DATA", data, "a picture (PNG, JPEG, …), a .npy or a .npz file; random numbers without it");
+  words.option("--input", inputs, "NAME=FILE: .npy, .npz (the array of that name) or a picture");
+  words.option("--run-shape", shapes_at_run, "NAME=2x3x64x64: sizes of a random input");
+  words.option("--seed", seed, "of random inputs");
+  recipe.add(words);
 }
 
 void Feed::set(mica_session* session) const {

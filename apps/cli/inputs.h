@@ -16,7 +16,7 @@ struct ModelFlags {
   std::string tuning;      // a file of measured choices, "none", or "": MODEL.tune if it is there
   bool strict = false, exact = false, reference = false, unfused = false, pixels = false;
 
-  void add(CLI::App& app, bool with_running = true);
+  void add(Words& words, bool with_running = true);
   tools::ConvertOptions convert_options() const;
   mica_session_options session_options() const;
   Context context() const;  // with the log on stderr at warnings
@@ -28,7 +28,7 @@ struct InputFlags {
   std::string data;
   uint64_t seed = 1;
   RecipeFlags recipe;
-  void add(CLI::App& app, bool with_data);
+  void add(Words& words, bool with_data);
 };
 
 // What a session is fed, and where each came from.

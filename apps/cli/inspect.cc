@@ -1,7 +1,6 @@
 // mica inspect: what a model is, at any stage.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -146,15 +145,15 @@ int run(InspectFlags& flags) {
 
 }  // namespace
 
-std::function<int()> add_inspect(CLI::App& app) {
+std::function<int()> add_inspect(Words& words) {
   auto flags = std::make_shared<InspectFlags>();
-  flags->model.add(app);
-  app.add_option("--stage", flags->options.stage, "import, graph, plan or bound; a summary without it")
-      ->check(CLI::IsMember({"import", "graph", "plan", "bound"}));
-  app.add_flag("--constants", flags->options.constants, "constants in full (text), or as boxes of their own");
-  app.add_option("-o,--out", flags->out, "a file instead of stdout");
-  flags->input.add(app, false);
-  add_format(app, flags->options.format, {"text", "json", "dot", "html"});
+  flags->model.add(words);
+  words.option("--stage", flags->options.stage, "import, graph, plan or bound; a summary without it")
+      .one_of({"import", "graph", "plan", "bound"});
+  words.flag("--constants", flags->options.constants, "constants in full (text), or as boxes of their own");
+  words.option("-o,--out", flags->out, "a file instead of stdout");
+  flags->input.add(words, false);
+  words.format(flags->options.format, {"text", "json", "dot", "html"});
   return [flags] { return run(*flags); };
 }
 

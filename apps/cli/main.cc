@@ -14,7 +14,7 @@ namespace {
 struct Verb {
   const char* name;
   const char* doc;
-  std::function<int()> (*add)(CLI::App& app);
+  std::function<int()> (*add)(Words& words);
 };
 
 constexpr Verb kVerbs[] = {
@@ -85,7 +85,8 @@ int run(int argc, char** argv) {
   std::map<const CLI::App*, std::function<int()>> actions;
   for (const Verb& verb : kVerbs) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.doc);
-    actions[sub] = verb.add(*sub);
+    Words words(*sub);
+    actions[sub] = verb.add(words);
   }
   try {
     app.parse(argc, argv);
@@ -101,12 +102,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-void add_format(CLI::App& app, std::string& format, const std::vector<std::string>& allowed) {
-  format = allowed[0];
-  app.add_option("--format", format, "of what goes to stdout")->check(CLI::IsMember(allowed))->capture_default_str();
-}
-
 }  // namespace mica::cli
 
 int main(int argc, char** argv) {

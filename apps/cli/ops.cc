@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -164,12 +163,12 @@ int run(const OpsFlags& flags) {
 
 }  // namespace
 
-std::function<int()> add_ops(CLI::App& app) {
+std::function<int()> add_ops(Words& words) {
   auto flags = std::make_shared<OpsFlags>();
-  app.add_option("NAME", flags->name, "one operator, with its attributes");
-  app.add_flag("--spellings", flags->spellings, "how source formats spell operators, with versions");
-  app.add_flag("--rules", flags->rules, "the rewriting rules");
-  add_format(app, flags->format, {"table", "json", "csv", "md"});
+  words.option("NAME", flags->name, "one operator, with its attributes");
+  words.flag("--spellings", flags->spellings, "how source formats spell operators, with versions");
+  words.flag("--rules", flags->rules, "the rewriting rules");
+  words.format(flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 
@@ -131,16 +130,16 @@ Json Recipe::json() const {
   return made;
 }
 
-void RecipeFlags::add(CLI::App& app) {
+void RecipeFlags::add(Words& words) {
   const char* group = "Pre-processing of pictures";
-  app.add_option("--layout", layout, "NCHW or NHWC: where the channel axis stands")->group(group);
-  app.add_option("--channels", channels, "rgb, bgr or gray")->group(group);
-  app.add_option("--size", size, "HEIGHTxWIDTH of the input")->group(group);
-  app.add_option("--fit", fit, "stretch, or crop (the centre)")->group(group);
-  app.add_option("--short-side", short_side, "with crop: length of the shorter side before the crop")->group(group);
-  app.add_option("--mean", mean, "subtracted from pixels 0..255: one number or one per channel")->group(group);
-  app.add_option("--scale", scale, "then multiplied: one number or one per channel")->group(group);
-  app.add_option("--labels", labels, "a file with the name of one class a line")->group(group);
+  words.option("--layout", layout, "NCHW or NHWC: where the channel axis stands").in_group(group);
+  words.option("--channels", channels, "rgb, bgr or gray").in_group(group);
+  words.option("--size", size, "HEIGHTxWIDTH of the input").in_group(group);
+  words.option("--fit", fit, "stretch, or crop (the centre)").in_group(group);
+  words.option("--short-side", short_side, "with crop: length of the shorter side before the crop").in_group(group);
+  words.option("--mean", mean, "subtracted from pixels 0..255: one number or one per channel").in_group(group);
+  words.option("--scale", scale, "then multiplied: one number or one per channel").in_group(group);
+  words.option("--labels", labels, "a file with the name of one class a line").in_group(group);
 }
 
 bool RecipeFlags::any() const {

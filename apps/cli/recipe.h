@@ -5,10 +5,7 @@
 
 #include "array.h"
 #include "image.h"
-
-namespace CLI {
-class App;
-}
+#include "words.h"
 
 namespace mica::cli {
 
@@ -27,7 +24,7 @@ struct Recipe {
 struct RecipeFlags {
   std::string layout, channels, fit, size, mean, scale, labels;
   int64_t short_side = 0;
-  void add(CLI::App& app);
+  void add(Words& words);
   bool any() const;  // of the recipe; not the labels
 };
 

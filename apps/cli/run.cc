@@ -1,7 +1,6 @@
 // mica run: one run of a model, and what came out.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -276,18 +275,18 @@ int run(const RunFlags& flags) {
 
 }  // namespace
 
-std::function<int()> add_run(CLI::App& app) {
+std::function<int()> add_run(Words& words) {
   auto flags = std::make_shared<RunFlags>();
-  flags->model.add(app);
-  flags->input.add(app, true);
-  app.add_option("--save", flags->save, "OUT.npz: every output under its own name (OUT.npy for a single one)");
-  app.add_option("--top", flags->top, "classes to print when the output holds scores; 0: none")->capture_default_str();
-  app.add_option("--steps", flags->steps,
-                 "runs behind each other, states going on; {step} in a file's name is the number of the step, from 0")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--timeout-ms", flags->timeout_ms, "end the run with an error when it takes longer")
-      ->check(CLI::NonNegativeNumber);
-  add_format(app, flags->format, {"table", "json"});
+  flags->model.add(words);
+  flags->input.add(words, true);
+  words.option("--save", flags->save, "OUT.npz: every output under its own name (OUT.npy for a single one)");
+  words.option("--top", flags->top, "classes to print when the output holds scores; 0: none").shows_default();
+  words
+      .option("--steps", flags->steps,
+              "runs behind each other, states going on; {step} in a file's name is the number of the step, from 0")
+      .positive();
+  words.option("--timeout-ms", flags->timeout_ms, "end the run with an error when it takes longer").not_negative();
+  words.format(flags->format, {"table", "json"});
   return [flags] { return run(*flags); };
 }
 

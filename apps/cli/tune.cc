@@ -1,7 +1,6 @@
 // mica tune: measures the algorithms that bind chooses from, and keeps where another one than the predicted is faster.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -98,15 +97,15 @@ int run(TuneFlags flags) {
 
 }  // namespace
 
-std::function<int()> add_tune(CLI::App& app) {
+std::function<int()> add_tune(Words& words) {
   auto flags = std::make_shared<TuneFlags>();
-  flags->model.add(app, false);
-  flags->input.add(app, false);
-  app.add_option("-o,--out", flags->out, "the file of choices; MODEL.tune, which is used whenever the model is loaded");
-  app.add_option("--seconds", flags->seconds, "of measured runs; five of each choice at least")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  add_format(app, flags->format, {"table", "json", "csv", "md"});
+  flags->model.add(words, false);
+  flags->input.add(words, false);
+  words.option("-o,--out", flags->out, "the file of choices; MODEL.tune, which is used whenever the model is loaded");
+  words.option("--seconds", flags->seconds, "of measured runs; five of each choice at least")
+      .between(0, 3600)
+      .shows_default();
+  words.format(flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }
 

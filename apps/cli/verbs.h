@@ -1,25 +1,18 @@
-// The verbs: each adds its words to `app` and returns what to do once they are parsed; that returns the exit code.
+// The verbs: each adds its words and returns what to do once they are parsed; that returns the exit code.
 #pragma once
 #include <functional>
-#include <string>
-#include <vector>
 
-namespace CLI {
-class App;
-}
+#include "words.h"
 
 namespace mica::cli {
 
-std::function<int()> add_convert(CLI::App& app);
-std::function<int()> add_run(CLI::App& app);
-std::function<int()> add_inspect(CLI::App& app);
-std::function<int()> add_bench(CLI::App& app);
-std::function<int()> add_tune(CLI::App& app);
-std::function<int()> add_compare(CLI::App& app);
-std::function<int()> add_ops(CLI::App& app);
-std::function<int()> add_doctor(CLI::App& app);
-
-// --format, with the first of `allowed` as default; the parsed value is checked by CLI11.
-void add_format(CLI::App& app, std::string& format, const std::vector<std::string>& allowed);
+std::function<int()> add_convert(Words& words);
+std::function<int()> add_run(Words& words);
+std::function<int()> add_inspect(Words& words);
+std::function<int()> add_bench(Words& words);
+std::function<int()> add_tune(Words& words);
+std::function<int()> add_compare(Words& words);
+std::function<int()> add_ops(Words& words);
+std::function<int()> add_doctor(Words& words);
 
 }  // namespace mica::cli

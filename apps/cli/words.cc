@@ -1,0 +1,43 @@
+#include "words.h"
+
+#include <CLI/CLI.hpp>
+
+namespace mica::cli {
+
+Word& Word::required() { return option_->required(), *this; }
+Word& Word::one_of(const std::vector<std::string>& allowed) { return option_->check(CLI::IsMember(allowed)), *this; }
+Word& Word::between(double least, double most) { return option_->check(CLI::Range(least, most)), *this; }
+Word& Word::positive() { return option_->check(CLI::PositiveNumber), *this; }
+Word& Word::not_negative() { return option_->check(CLI::NonNegativeNumber), *this; }
+Word& Word::split_at(char separator) { return option_->delimiter(separator), *this; }
+Word& Word::shows_default() { return option_->capture_default_str(), *this; }
+Word& Word::in_group(const std::string& name) { return option_->group(name), *this; }
+
+Word Words::flag(const std::string& names, bool& to, const std::string& meaning) {
+  return Word(app_.add_flag(names, to, meaning));
+}
+Word Words::option(const std::string& names, std::string& to, const std::string& meaning) {
+  return Word(app_.add_option(names, to, meaning));
+}
+Word Words::option(const std::string& names, std::vector<std::string>& to, const std::string& meaning) {
+  return Word(app_.add_option(names, to, meaning));
+}
+Word Words::option(const std::string& names, int& to, const std::string& meaning) {
+  return Word(app_.add_option(names, to, meaning));
+}
+Word Words::option(const std::string& names, int64_t& to, const std::string& meaning) {
+  return Word(app_.add_option(names, to, meaning));
+}
+Word Words::option(const std::string& names, uint64_t& to, const std::string& meaning) {
+  return Word(app_.add_option(names, to, meaning));
+}
+Word Words::option(const std::string& names, double& to, const std::string& meaning) {
+  return Word(app_.add_option(names, to, meaning));
+}
+
+void Words::format(std::string& to, const std::vector<std::string>& allowed) {
+  to = allowed[0];
+  option("--format", to, "of what goes to stdout").one_of(allowed).shows_default();
+}
+
+}  // namespace mica::cli
