@@ -10,6 +10,7 @@
 #                                  `planes 0` also serves bytes whose channels are side by side;
 #                                  `planes halves`: whose columns end in half of a panel
 #   taps apart                     convolutions with dilation in a row, whose taps may be multiplied one by one
+#   groups wide                    convolutions in groups of several channels, which fetch their rows ahead
 #   bytes 4                        sizes of elements that have code of their own for transposition
 #   custom operators               operators of the caller's
 #   means rows                     averages that may start from the means of rows that a convolution tells
@@ -40,18 +41,17 @@ if(MICA_TRIM AND MICA_BUILD_TOOLS)
 endif()
 
 # What base/parts.h reads: the lines of all lists, each once.
-list(REMOVE_DUPLICATES mica_trim_parts)
-list(SORT mica_trim_parts)
-set(mica_part_rows "")
-foreach(part IN LISTS mica_trim_parts)
-  string(APPEND mica_part_rows "  \"${part}\", \\\n")
-endforeach()
-set(mica_is_trimmed false)
 if(MICA_TRIM)
-  set(mica_is_trimmed true)
+  list(REMOVE_DUPLICATES mica_trim_parts)
+  list(SORT mica_trim_parts)
+  set(mica_part_rows "")
+  foreach(part IN LISTS mica_trim_parts)
+    string(APPEND mica_part_rows "  \"${part}\", \\\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/mica_parts.inc CONTENT
+    "#define MICA_PARTS \\\n${mica_part_rows}  \"\"\n")
+  add_compile_definitions(MICA_TRIMMED)
 endif()
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/mica_parts.inc CONTENT
-  "#define MICA_TRIMMED ${mica_is_trimmed}\n#define MICA_PARTS \\\n${mica_part_rows}  \"\"\n")
 
 # mica_trimmed(OUT SOURCES...): the sources whose operator the lists name.
 function(mica_trimmed out)

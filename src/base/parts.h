@@ -2,14 +2,20 @@
 // trimmed one those that a list of `mica convert --trim` names. Decided while compiling, so that nothing is left of a
 // part that is not there.
 #pragma once
+#include <iterator>
 #include <string_view>
 
+// A whole build includes nothing here that was made for it: a compiler cache then knows its files wherever it stands.
+#ifdef MICA_TRIMMED
 #include "mica_parts.inc"
+#else
+#define MICA_PARTS ""
+#endif
 
 namespace mica {
 
-inline constexpr bool kTrimmed = MICA_TRIMMED;
-inline constexpr std::string_view kParts[] = {MICA_PARTS};  // the lists' lines
+inline constexpr std::string_view kParts[] = {MICA_PARTS};  // the lists' lines, and an empty one
+inline constexpr bool kTrimmed = std::size(kParts) > 1;
 
 // Whether the build has the part of a kind, such as "operator" "conv".
 constexpr bool has_part(std::string_view kind, std::string_view name) {
