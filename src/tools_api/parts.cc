@@ -31,6 +31,7 @@ void add_convolution(const PlanFunction& function, const Stage& stage, Parts& pa
     if (ends_in_half_panel(channels)) parts.insert("planes halves");
   }
   if (dilation > 1) parts.insert("taps apart");
+  if (conv.groups > 1 && w[1].value() > 1) parts.insert("groups wide");
   if (stage.op->name == "pixel_conv") parts.insert("planes 0");  // whose pixels' channels are adjacent
   if (conv.groups != channels || w[1].value() != 1 || (dilation != 1 && stride != 1)) return;
   constexpr int64_t kMostLanes = 16;

@@ -150,6 +150,18 @@ TEST(ConvChoice, WinogradWaitsForLargePictures) {
   EXPECT_NEAR(cycles(4, Isa::kAvx512), 4 * cycles(1, Isa::kAvx512), kPictures / 100);
 }
 
+TEST(ConvChoice, GroupsOfLargePicturesFetchTheirRows) {
+  const auto fetches = [](int64_t size, int64_t groups, int64_t l2_bytes) {
+    ConvCase c = square_case(size, 64, 64, 3, 2, 1, 1);
+    c.p.groups = groups;
+    c.finish();
+    return choose_conv(c.p, ConvAlgorithm::kImplicit, Isa::kAvx2, {.l2_bytes = l2_bytes}).fetch_rows;
+  };
+  EXPECT_TRUE(fetches(56, 4, 1 << 19));
+  EXPECT_FALSE(fetches(56, 1, 1 << 19));  // whole pixels lie behind each other
+  EXPECT_FALSE(fetches(56, 4, 1 << 23));
+}
+
 TEST(ConvChoice, PrintsItsCandidates) {
   ConvCase c = square_case(20, 32, 32, 3, 1, 1, 1);
   c.finish();

@@ -93,6 +93,9 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const bool near = weight_bytes * 2 <= static_cast<double>(limits.l2_bytes);
   // Tiles that are gathered are so for each group of panels: larger groups are worth more than fetching the next one.
   c.fetch_weights = c.by_rows && !near;
+  // A group reads a part of each pixel: of a picture beyond the second-level cache, lines that no processor foresees.
+  const int64_t picture_bytes = p.images * p.in[0] * p.in[1] * p.in[2] * p.in_view.pixel * kFloatBytes;
+  c.fetch_rows = kWithWideGroups && c.by_rows && p.groups > 1 && 2 * picture_bytes > limits.l2_bytes;
   const int64_t room = limits.l2_bytes / (c.fetch_weights ? 4 : 2);
   c.n_group = least(panels, most(room / panel_bytes / 2 * 2, 2));
   const int64_t wanted = ceil_div(wanted_tasks(p, limits), p.groups);

@@ -87,7 +87,8 @@ inline constexpr bool kWithGrouped = has_part_like("kernel", "conv_f32_grouped")
 inline constexpr bool kWithGather = has_part("kernel", "conv_gather_f32");
 inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
 inline constexpr bool kWithFilter = has_part_like("kernel", "conv_f32_filter");
-inline constexpr bool kWithTapsApart = has_part("taps", "apart");  // ConvChoice::by_taps, phases of kDepthwise
+inline constexpr bool kWithTapsApart = has_part("taps", "apart");    // ConvChoice::by_taps, phases of kDepthwise
+inline constexpr bool kWithWideGroups = has_part("groups", "wide");  // ConvChoice::fetch_rows
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
 inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes", "1"), has_part("planes", "2")};
@@ -139,6 +140,7 @@ struct ConvChoice {
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
   bool half_units = false;                               // as GemmLimits, for kImplicit
+  bool fetch_rows = false;                               // kImplicit: what is under the next output row
   bool fetch_weights = false;                            // those of the next n_group panels, which do not stay in cache
   // kDepthwise: equal parts of the output rows, channels of a task, and channels that rows pass by at a time. Winograd:
   // tile_block counts its tiles, n_block its panels; channel_block the channels whose weights are transformed at a

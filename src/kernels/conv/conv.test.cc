@@ -102,6 +102,9 @@ TEST_P(Conv, GroupsAndAsymmetricPadding) {
       c.epilogue.b = 1.0f;
       c.run(GetParam(), ConvAlgorithm::kAuto, {.threads = 3}, 1);
       ASSERT_NO_FATAL_FAILURE(c.check());
+      c.y.assign(c.y.size(), ConvCase::kUntouched);
+      c.run(GetParam(), ConvAlgorithm::kImplicit, {.l2_bytes = 1 << 10});  // rows are fetched ahead
+      ASSERT_NO_FATAL_FAILURE(c.check());
     }
 }
 
