@@ -16,24 +16,17 @@ Word& Word::in_group(const std::string& name) { return option_->group(name), *th
 Word Words::flag(const std::string& names, bool& to, const std::string& meaning) {
   return Word(app_.add_flag(names, to, meaning));
 }
-Word Words::option(const std::string& names, std::string& to, const std::string& meaning) {
+
+template <class T>
+Word Words::option(const std::string& names, T& to, const std::string& meaning) {
   return Word(app_.add_option(names, to, meaning));
 }
-Word Words::option(const std::string& names, std::vector<std::string>& to, const std::string& meaning) {
-  return Word(app_.add_option(names, to, meaning));
-}
-Word Words::option(const std::string& names, int& to, const std::string& meaning) {
-  return Word(app_.add_option(names, to, meaning));
-}
-Word Words::option(const std::string& names, int64_t& to, const std::string& meaning) {
-  return Word(app_.add_option(names, to, meaning));
-}
-Word Words::option(const std::string& names, uint64_t& to, const std::string& meaning) {
-  return Word(app_.add_option(names, to, meaning));
-}
-Word Words::option(const std::string& names, double& to, const std::string& meaning) {
-  return Word(app_.add_option(names, to, meaning));
-}
+template Word Words::option(const std::string&, std::string&, const std::string&);
+template Word Words::option(const std::string&, std::vector<std::string>&, const std::string&);
+template Word Words::option(const std::string&, int&, const std::string&);
+template Word Words::option(const std::string&, int64_t&, const std::string&);
+template Word Words::option(const std::string&, uint64_t&, const std::string&);
+template Word Words::option(const std::string&, double&, const std::string&);
 
 void Words::format(std::string& to, const std::vector<std::string>& allowed) {
   to = allowed[0];

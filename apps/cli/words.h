@@ -36,12 +36,9 @@ class Words {
   explicit Words(CLI::App& app) : app_(app) {}
 
   Word flag(const std::string& names, bool& to, const std::string& meaning);
-  Word option(const std::string& names, std::string& to, const std::string& meaning);
-  Word option(const std::string& names, std::vector<std::string>& to, const std::string& meaning);
-  Word option(const std::string& names, int& to, const std::string& meaning);
-  Word option(const std::string& names, int64_t& to, const std::string& meaning);
-  Word option(const std::string& names, uint64_t& to, const std::string& meaning);
-  Word option(const std::string& names, double& to, const std::string& meaning);
+  // T: a string, several, a 32-bit or 64-bit integer, double.
+  template <class T>
+  Word option(const std::string& names, T& to, const std::string& meaning);
   // --format, with the first of `allowed` as default.
   void format(std::string& to, const std::vector<std::string>& allowed);
 

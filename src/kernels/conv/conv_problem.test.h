@@ -122,8 +122,10 @@ struct ConvCase {
           const int64_t xx = o[3] * p.stride[2] - p.pad[2] + kx * p.dilation[2];
           const bool inside = z >= 0 && z < p.in[0] && yy >= 0 && yy < p.in[1] && xx >= 0 && xx < p.in[2];
           const float* w = weights.data() + n * channels * taps + (kz * p.kernel[1] + ky) * p.kernel[2] + kx;
-          for (int64_t c = 0; c < channels && !inside && slack > 1; ++c) size += std::fabs(w[c * taps]);
-          if (!inside) continue;
+          if (!inside) {
+            for (int64_t c = 0; slack > 1 && c < channels; ++c) size += std::fabs(w[c * taps]);
+            continue;
+          }
           const float* a = x.data() + o[0] * p.in_view.image + z * p.in_view.depth + yy * p.in_view.row +
                            xx * p.in_view.pixel + group * channels * step;
           for (int64_t c = 0; c < channels; ++c) {
