@@ -30,7 +30,7 @@ def peak_gflops(one, name="mica"):
 def share_of_peak(one, flops, name="mica"):
     """The median over rounds of what a program computes to what its process could have computed just then, or NaN."""
     peer = one["peers"].get(name, {})
-    pairs = zip(peer.get("round_medians_ms", ()), peer.get("round_peaks_gflops", ()))
+    pairs = zip(peer.get("round_ms", ()), peer.get("round_peaks_gflops", ()))
     shares = [flops / ms * 1e-6 / peak for ms, peak in pairs if ms and peak] if flops else []
     return statistics.median(shares) if shares else math.nan
 

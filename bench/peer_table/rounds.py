@@ -10,20 +10,23 @@ from peer_table.protocol import PeerFailed
 
 @dataclass
 class Pace:
-    turn_seconds: float = 0.25    # of timed runs in a turn
+    """A round is several passes: in each every program has one turn, so that what comes and goes within seconds (other
+    guests, clocks) meets all of them, and a round's figures are means over its passes."""
+    turn_seconds: float = 0.06    # of timed runs in a turn
+    passes: int = 8               # of a round
     warm_seconds: float = 0.4     # before the first round, for each program
     least_rounds: int = figures.LEAST_ROUNDS
     most_seconds: float = 300     # for all rounds of one network on one number of threads
     clock: str = "wall"           # or cpu: processor time, which other programs on the machine lengthen less
 
 
-QUICK = dict(turn_seconds=0.08, warm_seconds=0.2, most_seconds=25)
+QUICK = dict(turn_seconds=0.04, passes=4, warm_seconds=0.2, most_seconds=25)
 # Enough to find what stands out among hundreds of networks, by the ratio of minima; little of it settles.
+GLANCE = dict(turn_seconds=0.1, passes=1, warm_seconds=0.1, least_rounds=3, most_seconds=1)
+PACES = {"full": {}, "quick": QUICK, "glance": GLANCE}
 # A peer so much slower than the best one plays every so many rounds only, so that those whose ratio is reported meet
 # more often and sooner after each other.
 FAR_BEHIND, SELDOM = 1.5, 4
-GLANCE = dict(turn_seconds=0.1, warm_seconds=0.1, least_rounds=3, most_seconds=1)
-PACES = {"full": {}, "quick": QUICK, "glance": GLANCE}
 
 
 @dataclass
@@ -34,23 +37,34 @@ class Seat:
     error: str = ""
     opened: dict = field(default_factory=dict)
     difference: float = float("nan")
-    times: list = field(default_factory=list)     # one list of milliseconds for each round, None where it sat out
-    peaks: list = field(default_factory=list)     # the multiply-add ceiling of its process in each round, or None
+    turns: list = field(default_factory=list)     # for each round what its turns told; None where it sat out
     version: str = ""
     notes: str = ""
 
-    def medians(self):
-        return [statistics.median(turn) if turn else None for turn in self.times]
+    def figures(self):
+        """Milliseconds of a run in each round: the mean over its turns of each one's median; None where it sat out."""
+        return [statistics.fmean(medians(turns)) if turns else None for turns in self.turns]
+
+    def peaks(self):
+        """GFLOP/s that its process could have computed in the time that each round's runs took; None where it sat out
+        or the ceiling was not measured."""
+        peaks = [[told["peak_gflops"] for told in turns or ()] for turns in self.turns]
+        return [statistics.fmean(one, medians(turns)) if one and None not in one else None
+                for one, turns in zip(peaks, self.turns)]
 
     def median(self):
-        return statistics.median(median for median in self.medians() if median is not None)
+        return statistics.median(one for one in self.figures() if one is not None)
 
     def fail(self, error):
         self.error = str(error)
-        self.times, self.peaks = [], []
+        self.turns = []
         if self.worker:
             self.worker.close()
             self.worker = None
+
+
+def medians(turns):
+    return [statistics.median(told["times_ms"]) for told in turns]
 
 
 def open_seat(seat, start, file, inputs):
@@ -96,48 +110,50 @@ def turn(seat, seconds, warm_seconds, clock="wall"):
 
 def sits_out(seat, seats, rounds, own):
     """Whether the program is too far behind the best peer to play every round."""
-    if seat.name == own or rounds % SELDOM == 0 or not seat.times:
+    if seat.name == own or rounds % SELDOM == 0 or not seat.turns:
         return False
-    return seat.median() > FAR_BEHIND * min(other.median() for other in seats if other.name != own and other.times)
+    return seat.median() > FAR_BEHIND * min(other.median() for other in seats if other.name != own and other.turns)
+
+
+def play_round(playing, pace, shuffle):
+    """All passes of one round. The order changes from pass to pass, so that nobody always follows the same neighbour.
+    A program that fails has no turns at all any more."""
+    told = {seat.name: [] for seat in playing}
+    for _ in range(pace.passes):
+        shuffle.shuffle(playing)
+        for seat in (one for one in playing if one.worker):
+            # A short warm-up: caches hold the last program's data.
+            told[seat.name].append(turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock))
+    for seat in (one for one in playing if one.worker):
+        seat.turns.append(told[seat.name])
 
 
 def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
-    """Rounds until the ratio of the best peer to Mica has settled, or time is up. The order changes from round to
-    round, so that nobody always follows the same neighbour."""
-    playing = [seat for seat in seats if seat.worker]
-    for seat in playing:
+    """Rounds until the ratio of the best peer to Mica has settled, or the next one would end after the last moment."""
+    for seat in (one for one in seats if one.worker):
         turn(seat, 0, pace.warm_seconds, pace.clock)
-    began, shuffle, rounds = time.monotonic(), random.Random(1), 0
-    while any(seat.worker for seat in playing):
-        playing = [seat for seat in playing if seat.worker]
-        shuffle.shuffle(playing)
-        for seat in playing:
-            if sits_out(seat, seats, rounds, own):
-                seat.times.append(None)
-                seat.peaks.append(None)
-                continue
-            # A short warm-up: caches hold the last program's data.
-            told = turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock)
-            if told is not None:
-                seat.times.append(told["times_ms"])
-                seat.peaks.append(told["peak_gflops"])
-        rounds += 1
-        spent = time.monotonic() - began
+    began, shuffle, rounds, spent = time.monotonic(), random.Random(1), 0, 0.0
+    while any(seat.worker for seat in seats) and (rounds == 0 or spent * (rounds + 1) / rounds <= pace.most_seconds):
+        present = [seat for seat in seats if seat.worker]
+        out = [seat for seat in present if sits_out(seat, seats, rounds, own)]
+        for seat in out:
+            seat.turns.append(None)
+        play_round([seat for seat in present if seat not in out], pace, shuffle)
+        rounds, spent = rounds + 1, time.monotonic() - began
         progress(rounds, spent / pace.most_seconds)
-        done = rounds >= pace.least_rounds and figures.settled(ratio_to_best(seats, own)[1], pace.least_rounds)
-        if done or spent >= pace.most_seconds:
+        if rounds >= pace.least_rounds and figures.settled(ratio_to_best(seats, own)[1], pace.least_rounds):
             break
 
 
 def ratio_to_best(seats, own="mica"):
     """(name of the fastest peer, its ratio to Mica round by round)."""
-    mine = next((seat for seat in seats if seat.name == own and seat.times), None)
-    peers = {seat.name: seat.median() for seat in seats if seat.name != own and seat.times}
+    mine = next((seat for seat in seats if seat.name == own and seat.turns), None)
+    peers = {seat.name: seat.median() for seat in seats if seat.name != own and seat.turns}
     best = figures.best_peer(peers)
     if mine is None or best is None:
         return best, []
     theirs = next(seat for seat in seats if seat.name == best)
-    return best, figures.ratios(theirs.medians(), mine.medians())
+    return best, figures.ratios(theirs.figures(), mine.figures())
 
 
 def summary(seats, pace, own="mica"):
@@ -147,14 +163,14 @@ def summary(seats, pace, own="mica"):
     peers = {}
     for seat in seats:
         peers[seat.name] = {"version": seat.version, "notes": seat.notes, "error": seat.error}
-        if seat.times:
-            runs = [value for one in seat.times if one for value in one]
+        if seat.turns:
+            runs = [ms for turns in seat.turns for told in turns or () for ms in told["times_ms"]]
             peers[seat.name] |= {"median_ms": seat.median(), "min_ms": min(runs),
-                                 "round_medians_ms": seat.medians(), "round_peaks_gflops": seat.peaks,
+                                 "round_ms": seat.figures(), "round_peaks_gflops": seat.peaks(),
                                  "difference": seat.difference, **seat.opened}
-    with_figure = [seat.name for seat in seats if seat.times and seat.name != own]
+    with_figure = [seat.name for seat in seats if seat.turns and seat.name != own]
     own_figure = peers.get(own, {}).get("median_ms")
-    made = {"best_peer": best, "rounds": max((len(seat.times) for seat in seats), default=0), "peers": peers,
+    made = {"best_peer": best, "rounds": max((len(seat.turns) for seat in seats), default=0), "peers": peers,
             "missed": figures.missed(with_figure, own_figure, settled)}
     if ratios:
         low, middle, high = figures.quartiles(ratios)

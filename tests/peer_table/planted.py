@@ -1,8 +1,8 @@
 """A peer with a planted manner: planted.py MANNER READ WRITE. It takes the words of a real worker.
 
 Manners: right:MS and wrong, nan, small (another size of answer), which time MS or 1 each run; noisy, whose times do not
-settle; disturbed, half as fast every other turn, as is its ceiling; unmeasured, without a ceiling; refuses, dies,
-hangs, babbles on opening; late_death after two turns.
+settle; wavering:MS, whose turns differ by up to a half; disturbed, half as fast every other turn, as is its ceiling;
+unmeasured, without a ceiling; refuses, dies, hangs, babbles on opening; late_death after two turns.
 """
 import os
 import random
@@ -18,7 +18,7 @@ from peer_table.protocol import serve  # noqa: E402
 def main():
     manner, _, value = sys.argv[1].partition(":")
     read_from, write_to = int(sys.argv[2]), int(sys.argv[3])
-    random_, state = random.Random(3), {"turns": 0}
+    random_, state = random.Random(sys.argv[1]), {"turns": 0}
     print("a library talks on its standard output")
 
     def open_(file, inputs):
@@ -40,7 +40,9 @@ def main():
         middle = float(value or 1)
         if manner == "noisy":
             middle *= random_.choice((1, 3))
-        # Every other round the machine is at half its speed, and so is its ceiling.
+        if manner == "wavering":
+            middle *= random_.uniform(0.75, 1.25)
+        # Every other turn the machine is at half its speed, and so is its ceiling.
         slow = 2 if manner == "disturbed" and state["turns"] % 2 else 1
         times = [middle * slow * (1 + 0.001 * random_.random()) for _ in range(5)]
         return {"times_ms": times, "peak_gflops": None if manner == "unmeasured" else 100.0 / slow}

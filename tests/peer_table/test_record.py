@@ -7,7 +7,7 @@ from peer_table import record
 
 
 def made(commit, ratio, peak=100.0, missed=None):
-    mica = {"round_medians_ms": [2.0, None], "round_peaks_gflops": [peak, None], "notes": "avx2"}
+    mica = {"round_ms": [2.0, None], "round_peaks_gflops": [peak, None], "notes": "avx2"}
     one = {"peers": {"mica": mica}, "best_peer": "openvino", "ratio": ratio, "missed": missed}
     return {"machine": {"processor": "p"}, "commit": commit, "date": "d",
             "nets": {"net": {"flops": 10 ** 8, "threads": {"1": one}}}}
