@@ -17,7 +17,10 @@ inline constexpr int kPlaneVectors = kPanel / kLanes;
 // Sums, a row of weights and a value fill the registers: rows of one panel, and of two where a panel is a vector.
 inline constexpr int kPlaneRows = kLanes == kPanel ? 28 : (kRegisters - kPlaneVectors - 1) / kPlaneVectors;
 inline constexpr int kPlanePairs = kLanes == kPanel ? 2 : 1;
-static_assert(kPlaneRows <= kMostPlaneRows);
+// Of half a panel, where that is one vector: twice as many rows. Vectors of four are for small machines, whose runtime
+// would grow more than it is worth.
+inline constexpr int kHalfPlaneRows = kPlaneVectors == 2 ? 2 * kPlaneRows : 0;
+static_assert(kPlaneRows <= kMostPlaneRows && kHalfPlaneRows <= kMostPlaneRows);
 
 // Pixels of one output line by a few columns.
 struct PlaneLine {
@@ -42,9 +45,8 @@ MICA_INLINE int64_t next_tile(const PlaneLine& t, int64_t x, int rows) {
 // All tiles of kRows pixels of a line. kStep: floats from pixel to pixel, or 0 for any number. There is at least one
 // step of k; in the last one each row is finished and stored between the multiply-adds, and the next tile's begins
 // (gemm/plain.inl has why).
-template <int kRows, int kPanels, int kStep>
+template <int kRows, int kVectors, int kStep>
 __attribute__((noinline)) void plane_tiles(const PlaneLine& t) {
-  constexpr int kVectors = kPanels * kPlaneVectors;
   const bool full = kLanes < kPanel && t.columns >= kVectors * kLanes;  // where masks cost something
   alignas(64) float bias[kVectors * kLanes];
   int lanes[kVectors];
@@ -53,8 +55,8 @@ __attribute__((noinline)) void plane_tiles(const PlaneLine& t) {
     store(bias + j * kLanes, t.bias ? load_partial(t.bias + j * kLanes, lanes[j]) : zero());
   }
   const auto load_row = [&](const float* w, F32(&row)[kVectors]) __attribute__((always_inline)) {
-    MICA_UNROLL for (int p = 0; p < kPanels; ++p) MICA_UNROLL for (int j = 0; j < kPlaneVectors; ++j)
-        row[p * kPlaneVectors + j] = load(w + p * t.panel_stride + j * kLanes);
+    MICA_UNROLL for (int j = 0; j < kVectors; ++j) row[j] =
+        load(w + j / kPlaneVectors * t.panel_stride + j % kPlaneVectors * kLanes);
   };
   const LaneFinish finish = t.finish;
   const int64_t step = kStep ? kStep : t.step, out_pixel = t.out_pixel;
@@ -135,9 +137,11 @@ template <int kRows, int kPanels, int kStep>
 MICA_INLINE PlaneTiles plane_tiles_of() {
   PlaneTiles tiles;
   if constexpr (kWithPlanes[kStep]) {
-    tiles.whole = plane_tiles<kRows, kPanels, kStep>;
+    tiles.whole = plane_tiles<kRows, kPanels * kPlaneVectors, kStep>;
     if constexpr (kWithPlaneHalves && kLanes == kPanel && kPanels == 2)
       tiles.halves = plane_tiles_of_halves<kRows, kPanels, kStep>;
+    if constexpr (kWithPlaneHalves && kHalfPlaneRows > 0 && kStep > 0)
+      tiles.halves = plane_tiles<kHalfPlaneRows, kPlaneVectors / 2, kStep>;
   }
   return tiles;
 }
@@ -186,7 +190,7 @@ PlaneTiles plane_tiles_of(int64_t panels, int64_t step, bool half_units) {
   PlaneTiles tiles = plane_tiles_of<kPlaneRows, 1>(step);
   if constexpr (kPlanePairs == 2)
     if (panels == 2) tiles = plane_tiles_of<kPlaneRows / 2, 2>(step);
-  if (!half_units) tiles.halves = nullptr;
+  if (kLanes == kPanel && !half_units) tiles.halves = nullptr;
   return tiles;
 }
 
@@ -204,7 +208,6 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
               .panel_stride = depth * kPanel,
               .out_pixel = p.out_view.pixel,
               .pixels = p.out[2],
-              .again = may_store_twice(args) && p.out[2] >= kPlaneRows / panels,
               .finish = LaneFinish(e)};
   const PlaneTiles tiles = plane_tiles_of(panels, t.step, args.choice.half_units);
   for (; column < end; column += width) {
@@ -212,7 +215,9 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
     t.bias = e.bias ? e.bias + column : nullptr;
     t.columns = end - column < width ? end - column : width;
     t.out = args.y + at(p.out_view, o) + column;
-    (tiles.halves && width - t.columns >= kPanel / 2 ? tiles.halves : tiles.whole)(t);
+    const bool half = tiles.halves && width - t.columns >= kPanel / 2;
+    t.again = may_store_twice(args) && p.out[2] >= (half && kHalfPlaneRows > 0 ? kHalfPlaneRows : kPlaneRows / panels);
+    (half ? tiles.halves : tiles.whole)(t);
     if (!LaneFinish::suffices(e)) {
       const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
       kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
@@ -294,7 +299,8 @@ void run_plane_task(const ConvArgs& args, int64_t task, float* scratch) {
   // Two panels at a time where there are as many; the last one alone takes tiles of twice as many rows.
   const int64_t channels = p.out_channels, panels = panel_count(channels);
   const int64_t paired = kPlanePairs == 1 ? 0 : panels % 2 ? (panels - 1) * kPanel : channels;
-  const int64_t rows = paired < channels ? kPlaneRows : kPlaneRows / 2;  // of the highest tiles, which read furthest
+  // Of the highest tiles, which read furthest.
+  const int64_t rows = kHalfPlaneRows > 0 ? kHalfPlaneRows : paired < channels ? kPlaneRows : kPlaneRows / 2;
   const PlaneTask all{args, picture_band(args, line_pixels(args, rows), kLanes, scratch), paired};
   over_plane_bands(args, all.band, task, plane_lines, &all);
 }

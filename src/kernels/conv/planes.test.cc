@@ -26,9 +26,9 @@ void compare(ConvCase& c, Isa isa, bool large = false) {
 
 // With every epilogue.
 TEST_P(Planes, GiveTheSameBits) {
-  for (int64_t size : {5, 37, 70})
+  for (int64_t size : {5, 22, 37, 70})
     for (int64_t in : {2, 3, 8})
-      for (int64_t out : {3, 16, 24, 40})
+      for (int64_t out : {3, 16, 24, 25, 40})
         for (int64_t kernel : {1, 3, 7})
           for (int64_t stride : {1, 2, 4}) {
             if (kernel > size) continue;
