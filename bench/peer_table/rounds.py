@@ -41,7 +41,7 @@ class Seat:
     version: str = ""
     notes: str = ""
 
-    def figures(self):
+    def round_ms(self):
         """Milliseconds of a run in each round: the mean over its turns of each one's median; None where it sat out."""
         return [statistics.fmean(medians(turns)) if turns else None for turns in self.turns]
 
@@ -53,7 +53,7 @@ class Seat:
                 for one, turns in zip(peaks, self.turns)]
 
     def median(self):
-        return statistics.median(one for one in self.figures() if one is not None)
+        return statistics.median(one for one in self.round_ms() if one is not None)
 
     def fail(self, error):
         self.error = str(error)
@@ -153,7 +153,7 @@ def ratio_to_best(seats, own="mica"):
     if mine is None or best is None:
         return best, []
     theirs = next(seat for seat in seats if seat.name == best)
-    return best, figures.ratios(theirs.figures(), mine.figures())
+    return best, figures.ratios(theirs.round_ms(), mine.round_ms())
 
 
 def summary(seats, pace, own="mica"):
@@ -166,7 +166,7 @@ def summary(seats, pace, own="mica"):
         if seat.turns:
             runs = [ms for turns in seat.turns for told in turns or () for ms in told["times_ms"]]
             peers[seat.name] |= {"median_ms": seat.median(), "min_ms": min(runs),
-                                 "round_ms": seat.figures(), "round_peaks_gflops": seat.peaks(),
+                                 "round_ms": seat.round_ms(), "round_peaks_gflops": seat.peaks(),
                                  "difference": seat.difference, **seat.opened}
     with_figure = [seat.name for seat in seats if seat.turns and seat.name != own]
     own_figure = peers.get(own, {}).get("median_ms")

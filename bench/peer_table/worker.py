@@ -51,7 +51,7 @@ class Serving:
         return {"load_ms": (loaded - began) * 1e3, "first_ms": (ran - loaded) * 1e3,
                 "memory_mb": status_mb("VmHWM") - empty}
 
-    def time(self, seconds, warm_seconds=0.0, clock="wall"):
+    def time(self, seconds, warm_seconds=0.0, least=1, clock="wall"):
         """Milliseconds of each run, by the clock on the wall or of processor time (of all threads), and what this
         process could have computed just then. The warm-up is not among them; where one run is longer than the turn,
         it needs none."""
@@ -61,7 +61,7 @@ class Serving:
         while warm and now() < end:
             run()
         times, end = [], now() + seconds * 1e9
-        while not times or now() < end:
+        while len(times) < least or now() < end:
             began = now()
             run()
             times.append(now() - began)

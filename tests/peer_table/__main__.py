@@ -86,7 +86,7 @@ def test_who_is_far_behind_plays_seldom():
 def test_a_round_is_the_mean_of_its_passes():
     told = [{"times_ms": [1.0, 2.0, 9.0], "peak_gflops": 100.0}, {"times_ms": [4.0], "peak_gflops": 50.0}]
     seat = rounds.Seat("mica", turns=[told, None, told[1:], told[1:]])
-    assert seat.figures() == [3.0, None, 4.0, 4.0] and seat.median() == 4.0
+    assert seat.round_ms() == [3.0, None, 4.0, 4.0] and seat.median() == 4.0
     # What it could have computed in 2 and 4 ms, over 6 ms.
     assert seat.peaks() == [(2 * 100 + 4 * 50) / 6, None, 50.0, 50.0], seat.peaks()
     made = table(GOOD, rounds.Pace(turn_seconds=0, passes=3, warm_seconds=0))
