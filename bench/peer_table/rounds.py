@@ -1,4 +1,5 @@
 """One network on one number of threads: all programs opened one after the other, checked, then timed in turns."""
+import math
 import random
 import statistics
 import time
@@ -37,34 +38,39 @@ class Seat:
     error: str = ""
     opened: dict = field(default_factory=dict)
     difference: float = float("nan")
-    turns: list = field(default_factory=list)     # for each round what its turns told; None where it sat out
+    # For each round, None where it sat out: milliseconds of a run, the mean over turns of each one's median; GFLOP/s
+    # that its process could have computed in that time, None also where the ceiling was not measured.
+    round_ms: list = field(default_factory=list)
+    peaks: list = field(default_factory=list)
+    min_ms: float = math.inf                      # of all runs
     version: str = ""
     notes: str = ""
 
-    def round_ms(self):
-        """Milliseconds of a run in each round: the mean over its turns of each one's median; None where it sat out."""
-        return [statistics.fmean(medians(turns)) if turns else None for turns in self.turns]
+    def sit_out(self):
+        self.round_ms.append(None)
+        self.peaks.append(None)
 
-    def peaks(self):
-        """GFLOP/s that its process could have computed in the time that each round's runs took; None where it sat out
-        or the ceiling was not measured."""
-        peaks = [[told["peak_gflops"] for told in turns or ()] for turns in self.turns]
-        return [statistics.fmean(one, medians(turns)) if one and None not in one else None
-                for one, turns in zip(peaks, self.turns)]
+    def take_round(self, turns):
+        """turns: what the worker told of each."""
+        medians = [statistics.median(told["times_ms"]) for told in turns]
+        self.round_ms.append(statistics.fmean(medians))
+        self.min_ms = min(self.min_ms, *(ms for told in turns for ms in told["times_ms"]))
+        peaks = [told["peak_gflops"] for told in turns]
+        if None in peaks:
+            self.peaks.append(None)
+            return
+        least = min(peaks)   # and the mean of what is more: exact where all are alike
+        self.peaks.append(least + statistics.fmean((peak - least for peak in peaks), medians))
 
     def median(self):
-        return statistics.median(one for one in self.round_ms() if one is not None)
+        return statistics.median(one for one in self.round_ms if one is not None)
 
     def fail(self, error):
         self.error = str(error)
-        self.turns = []
+        self.round_ms, self.peaks, self.min_ms = [], [], math.inf
         if self.worker:
             self.worker.close()
             self.worker = None
-
-
-def medians(turns):
-    return [statistics.median(told["times_ms"]) for told in turns]
 
 
 def open_seat(seat, start, file, inputs):
@@ -110,9 +116,9 @@ def turn(seat, seconds, warm_seconds, clock="wall"):
 
 def sits_out(seat, seats, rounds, own):
     """Whether the program is too far behind the best peer to play every round."""
-    if seat.name == own or rounds % SELDOM == 0 or not seat.turns:
+    if seat.name == own or rounds % SELDOM == 0 or not seat.round_ms:
         return False
-    return seat.median() > FAR_BEHIND * min(other.median() for other in seats if other.name != own and other.turns)
+    return seat.median() > FAR_BEHIND * min(other.median() for other in seats if other.name != own and other.round_ms)
 
 
 def play_round(playing, pace, shuffle):
@@ -125,7 +131,7 @@ def play_round(playing, pace, shuffle):
             # A short warm-up: caches hold the last program's data.
             told[seat.name].append(turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock))
     for seat in (one for one in playing if one.worker):
-        seat.turns.append(told[seat.name])
+        seat.take_round(told[seat.name])
 
 
 def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
@@ -137,7 +143,7 @@ def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
         present = [seat for seat in seats if seat.worker]
         out = [seat for seat in present if sits_out(seat, seats, rounds, own)]
         for seat in out:
-            seat.turns.append(None)
+            seat.sit_out()
         play_round([seat for seat in present if seat not in out], pace, shuffle)
         rounds, spent = rounds + 1, time.monotonic() - began
         progress(rounds, spent / pace.most_seconds)
@@ -147,13 +153,13 @@ def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
 
 def ratio_to_best(seats, own="mica"):
     """(name of the fastest peer, its ratio to Mica round by round)."""
-    mine = next((seat for seat in seats if seat.name == own and seat.turns), None)
-    peers = {seat.name: seat.median() for seat in seats if seat.name != own and seat.turns}
+    mine = next((seat for seat in seats if seat.name == own and seat.round_ms), None)
+    peers = {seat.name: seat.median() for seat in seats if seat.name != own and seat.round_ms}
     best = figures.best_peer(peers)
     if mine is None or best is None:
         return best, []
     theirs = next(seat for seat in seats if seat.name == best)
-    return best, figures.ratios(theirs.round_ms(), mine.round_ms())
+    return best, figures.ratios(theirs.round_ms, mine.round_ms)
 
 
 def summary(seats, pace, own="mica"):
@@ -163,14 +169,13 @@ def summary(seats, pace, own="mica"):
     peers = {}
     for seat in seats:
         peers[seat.name] = {"version": seat.version, "notes": seat.notes, "error": seat.error}
-        if seat.turns:
-            runs = [ms for turns in seat.turns for told in turns or () for ms in told["times_ms"]]
-            peers[seat.name] |= {"median_ms": seat.median(), "min_ms": min(runs),
-                                 "round_ms": seat.round_ms(), "round_peaks_gflops": seat.peaks(),
+        if seat.round_ms:
+            peers[seat.name] |= {"median_ms": seat.median(), "min_ms": seat.min_ms,
+                                 "round_ms": seat.round_ms, "round_peaks_gflops": seat.peaks,
                                  "difference": seat.difference, **seat.opened}
-    with_figure = [seat.name for seat in seats if seat.turns and seat.name != own]
+    with_figure = [seat.name for seat in seats if seat.round_ms and seat.name != own]
     own_figure = peers.get(own, {}).get("median_ms")
-    made = {"best_peer": best, "rounds": max((len(seat.turns) for seat in seats), default=0), "peers": peers,
+    made = {"best_peer": best, "rounds": max((len(seat.round_ms) for seat in seats), default=0), "peers": peers,
             "missed": figures.missed(with_figure, own_figure, settled)}
     if ratios:
         low, middle, high = figures.quartiles(ratios)

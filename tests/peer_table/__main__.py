@@ -73,8 +73,7 @@ def test_rounds_that_one_sat_out_have_no_ratio():
 
 
 def test_who_is_far_behind_plays_seldom():
-    seats = [rounds.Seat(name, turns=[[{"times_ms": [ms]}]] * 5)
-             for name, ms in (("mica", 9.0), ("a", 2.0), ("b", 2.9), ("c", 3.1))]
+    seats = [rounds.Seat(name, round_ms=[ms] * 5) for name, ms in (("mica", 9.0), ("a", 2.0), ("b", 2.9), ("c", 3.1))]
     out = [[seat.name for seat in seats if rounds.sits_out(seat, seats, played, "mica")] for played in range(9)]
     assert out == ([[]] + [["c"]] * 3) * 2 + [[]], out
     made = table(GOOD | {"ncnn": "right:9"}, rounds.Pace(turn_seconds=0, passes=1, warm_seconds=0, least_rounds=9))
@@ -85,10 +84,14 @@ def test_who_is_far_behind_plays_seldom():
 
 def test_a_round_is_the_mean_of_its_passes():
     told = [{"times_ms": [1.0, 2.0, 9.0], "peak_gflops": 100.0}, {"times_ms": [4.0], "peak_gflops": 50.0}]
-    seat = rounds.Seat("mica", turns=[told, None, told[1:], told[1:]])
-    assert seat.round_ms() == [3.0, None, 4.0, 4.0] and seat.median() == 4.0
+    seat = rounds.Seat("mica")
+    seat.take_round(told)
+    seat.sit_out()
+    for _ in range(2):
+        seat.take_round(told[1:])
+    assert seat.round_ms == [3.0, None, 4.0, 4.0] and seat.median() == 4.0 and seat.min_ms == 1.0
     # What it could have computed in 2 and 4 ms, over 6 ms.
-    assert seat.peaks() == [(2 * 100 + 4 * 50) / 6, None, 50.0, 50.0], seat.peaks()
+    assert seat.peaks == [(2 * 100 + 4 * 50) / 6, None, 50.0, 50.0], seat.peaks
     made = table(GOOD, rounds.Pace(turn_seconds=0, passes=3, warm_seconds=0))
     assert made["rounds"] == figures.LEAST_ROUNDS and abs(made["ratio"] - 1.25) < 0.01
 
@@ -266,8 +269,8 @@ def test_the_share_of_the_peak_is_the_same_beside_a_neighbour():
     disturbed = table(GOOD | {"mica": "disturbed:2"}, pace)
     for one, peaks in ((quiet, {100}), (disturbed, {50, 100})):
         assert abs(report.share_of_peak(one, 10 ** 8) - 0.5) < 0.01, one["peers"]["mica"]
-        assert {round(p, 6) for p in one["peers"]["mica"]["round_peaks_gflops"]} == peaks, one["peers"]["mica"]
-    assert abs(report.peak_gflops(quiet) - 100) < 1e-6
+        assert set(one["peers"]["mica"]["round_peaks_gflops"]) == peaks, one["peers"]["mica"]
+    assert report.peak_gflops(quiet) == 100
 
 
 def test_the_ceiling_is_what_the_processor_can_do():
