@@ -124,8 +124,8 @@ def one_figure(args, case, bar, scratch):
             rounds.check_answers(seat, references, kept, scratch)
     pace = rounds.Pace(clock=args.clock, **rounds.PACES[args.pace])
     try:
-        rounds.play(seats, pace, lambda k, share: bar.show(f"{net} {threads}T: round {k}", share))
-        made = rounds.summary(seats, pace)
+        passes = rounds.play(seats, pace, lambda k, share: bar.show(f"{net} {threads}T: round {k}", share))
+        made = rounds.summary(seats, pace, passes)
     finally:
         for seat in seats:
             if seat.worker:

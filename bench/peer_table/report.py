@@ -48,7 +48,8 @@ def line(net, threads, entry):
         low, middle, high = one["ratio_quartiles"]
         best = one["peers"][one["best_peer"]]["median_ms"]
         text += f"  {TITLES[one['best_peer']]:>12} {best:8.2f} ms  ratio {middle:.3f} ({low:.3f} to {high:.3f})"
-    text += f"  {number(100 * share_of_peak(one, entry['flops']), '3.0f'):>3} % of peak  {one['rounds']} rounds"
+    text += f"  {number(100 * share_of_peak(one, entry['flops']), '3.0f'):>3} % of peak"
+    text += f"  {one['rounds']} rounds of {one['passes']} passes"
     return text + (f"  MISSED: {one['missed']}" if one["missed"] else "")
 
 
@@ -90,15 +91,15 @@ def cells(made, key, form):
 
 
 def ratio_cells(made):
-    table = [["network", "T", "best peer", "ratio", "quartiles", "of minima", "% of peak", "rounds", ""]]
+    table = [["network", "T", "best peer", "ratio", "quartiles", "of minima", "% of peak", "rounds", "passes each", ""]]
     for net, threads, one, flops in rows(made):
         if one is None:
-            table.append([net, "", "", "", "", "", "", "", "missed: the network was not made"])
+            table.append([net, *[""] * 8, "missed: the network was not made"])
             continue
         low, _, high = one.get("ratio_quartiles", [math.nan] * 3)
         table.append([net, threads, TITLES.get(one["best_peer"], "-"), number(one.get("ratio"), ".3f"),
                       f"{number(low, '.3f')} to {number(high, '.3f')}", number(one.get("ratio_of_minima"), ".3f"),
-                      number(100 * share_of_peak(one, flops), ".0f"), str(one["rounds"]),
+                      number(100 * share_of_peak(one, flops), ".0f"), str(one["rounds"]), str(one["passes"]),
                       f"missed: {one['missed']}" if one["missed"] else ""])
     return table
 

@@ -14,7 +14,7 @@ class Pace:
     """A round is several passes: in each every program has one turn, so that what comes and goes within seconds (other
     guests, clocks) meets all of them, and a round's figures are means over its passes."""
     turn_seconds: float = 0.06    # of timed runs in a turn
-    passes: int = 8               # of a round
+    passes: int = 8               # of the first rounds: see play
     warm_seconds: float = 0.4     # before the first round, for each program
     least_rounds: int = figures.LEAST_ROUNDS
     most_seconds: float = 300     # for all rounds of one network on one number of threads
@@ -55,12 +55,14 @@ class Seat:
         medians = [statistics.median(told["times_ms"]) for told in turns]
         self.round_ms.append(statistics.fmean(medians))
         self.min_ms = min(self.min_ms, *(ms for told in turns for ms in told["times_ms"]))
-        peaks = [told["peak_gflops"] for told in turns]
-        if None in peaks:
-            self.peaks.append(None)
-            return
-        least = min(peaks)   # and the mean of what is more: exact where all are alike
-        self.peaks.append(least + statistics.fmean((peak - least for peak in peaks), medians))
+        self.peaks.append(mean_peak([told["peak_gflops"] for told in turns], medians))
+
+    def merge_rounds(self):
+        """Each two rounds become one; of one that sat out half of it, the other half."""
+        pairs = [[both for both in pair if both[0] is not None]
+                 for pair in zip(*[iter(zip(self.round_ms, self.peaks))] * 2)]
+        self.round_ms = [statistics.fmean(ms for ms, _ in pair) if pair else None for pair in pairs]
+        self.peaks = [mean_peak([peak for _, peak in pair], [ms for ms, _ in pair]) if pair else None for pair in pairs]
 
     def median(self):
         return statistics.median(one for one in self.round_ms if one is not None)
@@ -71,6 +73,14 @@ class Seat:
         if self.worker:
             self.worker.close()
             self.worker = None
+
+
+def mean_peak(peaks, times):
+    """What could have been computed a second, over spans of these times; None where one is not known."""
+    if None in peaks:
+        return None
+    least = min(peaks)   # and the mean of what is more: exact where all are alike
+    return least + statistics.fmean((peak - least for peak in peaks), times)
 
 
 def open_seat(seat, start, file, inputs):
@@ -121,11 +131,11 @@ def sits_out(seat, seats, rounds, own):
     return seat.median() > FAR_BEHIND * min(other.median() for other in seats if other.name != own and other.round_ms)
 
 
-def play_round(playing, pace, shuffle):
-    """All passes of one round. The order changes from pass to pass, so that nobody always follows the same neighbour.
-    A program that fails has no turns at all any more."""
+def play_round(playing, pace, passes, shuffle):
+    """One round. The order changes from pass to pass, so that nobody always follows the same neighbour. A program that
+    fails has no turns at all any more."""
     told = {seat.name: [] for seat in playing}
-    for _ in range(pace.passes):
+    for _ in range(passes):
         shuffle.shuffle(playing)
         for seat in (one for one in playing if one.worker):
             # A short warm-up: caches hold the last program's data.
@@ -135,20 +145,32 @@ def play_round(playing, pace, shuffle):
 
 
 def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
-    """Rounds until the ratio of the best peer to Mica has settled, or the next one would end after the last moment."""
+    """Rounds until the ratio of the best peer to Mica has settled, or the next one would end after the last moment.
+    Returns the passes of a round.
+
+    What the machine does to programs for longer than a round sets its rounds apart, however many there are. So when
+    twice the least number have not settled, each two become one, and those to come are twice as long: batch means, as
+    A. M. Law and J. S. Carson, "A sequential procedure for determining the length of a steady-state simulation",
+    Operations Research 27 (1979), double theirs."""
     for seat in (one for one in seats if one.worker):
         turn(seat, 0, pace.warm_seconds, pace.clock)
-    began, shuffle, rounds, spent = time.monotonic(), random.Random(1), 0, 0.0
+    began, shuffle, rounds, passes, spent = time.monotonic(), random.Random(1), 0, pace.passes, 0.0
     while any(seat.worker for seat in seats) and (rounds == 0 or spent * (rounds + 1) / rounds <= pace.most_seconds):
         present = [seat for seat in seats if seat.worker]
         out = [seat for seat in present if sits_out(seat, seats, rounds, own)]
         for seat in out:
             seat.sit_out()
-        play_round([seat for seat in present if seat not in out], pace, shuffle)
+        play_round([seat for seat in present if seat not in out], pace, passes, shuffle)
         rounds, spent = rounds + 1, time.monotonic() - began
+        if rounds == 2 * pace.least_rounds:
+            rounds, passes = pace.least_rounds, 2 * passes
+            for seat in seats:
+                seat.merge_rounds()
         progress(rounds, spent / pace.most_seconds)
-        if rounds >= pace.least_rounds and figures.settled(ratio_to_best(seats, own)[1], pace.least_rounds):
+        ratios = ratio_to_best(seats, own)[1]   # none when Mica or all peers have failed: nothing will settle
+        if rounds >= pace.least_rounds and (not ratios or figures.settled(ratios, pace.least_rounds)):
             break
+    return passes
 
 
 def ratio_to_best(seats, own="mica"):
@@ -162,8 +184,8 @@ def ratio_to_best(seats, own="mica"):
     return best, figures.ratios(theirs.round_ms, mine.round_ms)
 
 
-def summary(seats, pace, own="mica"):
-    """What the table, the chart and the JSON show of one network on one number of threads."""
+def summary(seats, pace, passes, own="mica"):
+    """What the table, the chart and the JSON show of one network on one number of threads. passes: what play tells."""
     best, ratios = ratio_to_best(seats, own)
     settled = figures.settled(ratios, pace.least_rounds)
     peers = {}
@@ -175,8 +197,8 @@ def summary(seats, pace, own="mica"):
                                  "difference": seat.difference, **seat.opened}
     with_figure = [seat.name for seat in seats if seat.round_ms and seat.name != own]
     own_figure = peers.get(own, {}).get("median_ms")
-    made = {"best_peer": best, "rounds": max((len(seat.round_ms) for seat in seats), default=0), "peers": peers,
-            "missed": figures.missed(with_figure, own_figure, settled)}
+    made = {"best_peer": best, "rounds": max((len(seat.round_ms) for seat in seats), default=0), "passes": passes,
+            "peers": peers, "missed": figures.missed(with_figure, own_figure, settled)}
     if ratios:
         low, middle, high = figures.quartiles(ratios)
         made |= {"ratio": middle, "ratio_quartiles": [low, middle, high], "spread": figures.spread(ratios),

@@ -1,8 +1,8 @@
 """A peer with a planted manner: planted.py MANNER READ WRITE. It takes the words of a real worker.
 
-Manners: right:MS and wrong, nan, small (another size of answer), which time MS or 1 each run; noisy, whose times do not
-settle; wavering:MS, whose turns differ by up to a half; disturbed, half as fast every other turn, as is its ceiling;
-unmeasured, without a ceiling; refuses, dies, hangs, babbles on opening; late_death after two turns.
+Manners: right:MS and wrong, nan, small (another size of answer), which time MS or 1 each run; growing, whose times
+never settle; wavering:MS, whose turns differ by up to a half; disturbed, half as fast every other turn, as is its
+ceiling; unmeasured, without a ceiling; refuses, dies, hangs, babbles on opening; late_death after two turns.
 """
 import os
 import random
@@ -38,8 +38,8 @@ def main():
         if manner == "late_death" and state["turns"] > 2:
             os._exit(9)
         middle = float(value or 1)
-        if manner == "noisy":
-            middle *= random_.choice((1, 3))
+        if manner == "growing":
+            middle *= state["turns"]
         if manner == "wavering":
             middle *= random_.uniform(0.75, 1.25)
         # Every other turn the machine is at half its speed, and so is its ceiling.
