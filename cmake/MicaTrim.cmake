@@ -5,7 +5,8 @@
 #   function clip                  an element-wise function that stages of the plan apply to their results
 #   depthwise 3x1                  depthwise convolutions of this kernel width and stride, with code of their own;
 #                                  `depthwise 3x1 rest`: whose channels do not fill vectors; `depthwise windows`:
-#                                  of any width, with stride 1. All others run too
+#                                  of any width, with stride 1; `depthwise other rows`: three wide, with other than
+#                                  three rows. All others run too
 #   planes 2                       convolutions of this stride along rows (0: beyond 2) that may read planes;
 #                                  `planes 0` also serves bytes whose channels are side by side;
 #                                  `planes halves`: whose columns end in half of a panel

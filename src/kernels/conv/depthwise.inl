@@ -283,17 +283,20 @@ MICA_INLINE void depthwise_tiles(const ConvProblem& p, const DepthwiseRow& d) {
 
 // Whether depthwise_3x3_rows makes a row: three kernel rows, each 3 wide.
 MICA_INLINE bool is_three_by_three(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] == 3 && p.kernel[2] == 3; }
+inline constexpr bool kWithOtherRows = has_part("depthwise", "other rows");  // than three, each 3 wide
 
 template <int kWidth, int kStride, bool kFull>
 void depthwise_row_of(const ConvProblem& p, const DepthwiseRow& d) {
   if (kWidth == 3 && is_three_by_three(p)) return depthwise_3x3_rows<kStride, kFull, 1>(p, d);
-  if (!tiles_fit(p) || (kWithWindows && kWidth == 3 && kStride == 1)) return depthwise_row<kFull>(p, d);
-  depthwise_tiles<kWidth, kStride, kFull, 1>(p, d);
+  constexpr bool kTiles = kWidth > 3 || (kWithOtherRows && !(kWithWindows && kStride == 1));
+  if (!kTiles || !tiles_fit(p)) return depthwise_row<kFull>(p, d);
+  if constexpr (kTiles) depthwise_tiles<kWidth, kStride, kFull, 1>(p, d);
 }
 
-// Two output rows, whose input rows are read once; of 3x3, with as many vectors of channels as registers allow. Where
-// they are 16, some weights are operands in memory: twice as many sums in flight are worth more.
-inline constexpr int kTwoRowVectors = kRegisters >= 32 ? 2 : 1;
+// Two output rows, whose input rows are read once; of 3x3, with two vectors of channels: where a vector is half a line,
+// rows of many pixels push the line out before they pass for the other half. Where registers are 16, most weights are
+// operands in memory, which costs less.
+inline constexpr int kTwoRowVectors = 2;
 template <int kWidth, int kStride = 1>
 void depthwise_two_rows(const ConvProblem& p, const DepthwiseRow& d) {
   if constexpr (kWidth == 3)
@@ -391,7 +394,7 @@ MICA_INLINE DepthwiseRowFn depthwise_two_fn(const ConvProblem& p) {
   const bool dense = p.kernel[0] == 1 && p.dilation[1] == 1 && p.dilation[2] == 1 && p.stride[1] == p.stride[2];
   constexpr bool kSuffice = kRegisters >= 32 || kLanes >= 8;
   if (!kSuffice || !dense) return nullptr;
-  if constexpr (kRegisters >= 32 && has_depthwise<3, 2, true>())
+  if constexpr (kSuffice && has_depthwise<3, 2, true>())
     if (p.stride[2] == 2 && p.kernel[1] == 3 && p.kernel[2] == 3) return depthwise_two_rows<3, 2>;
   if (p.stride[2] != 1) return nullptr;
   if constexpr (kSuffice && has_depthwise<3, 1, true>())
