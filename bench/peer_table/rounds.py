@@ -52,17 +52,27 @@ class Seat:
 
     def take_round(self, turns):
         """turns: what the worker told of each."""
-        medians = [statistics.median(told["times_ms"]) for told in turns]
-        self.round_ms.append(statistics.fmean(medians))
         self.min_ms = min(self.min_ms, *(ms for told in turns for ms in told["times_ms"]))
-        self.peaks.append(mean_peak([told["peak_gflops"] for told in turns], medians))
+        self.keep([(statistics.median(told["times_ms"]), told["peak_gflops"]) for told in turns])
 
     def merge_rounds(self):
         """Each two rounds become one; of one that sat out half of it, the other half."""
-        pairs = [[both for both in pair if both[0] is not None]
-                 for pair in zip(*[iter(zip(self.round_ms, self.peaks))] * 2)]
-        self.round_ms = [statistics.fmean(ms for ms, _ in pair) if pair else None for pair in pairs]
-        self.peaks = [mean_peak([peak for _, peak in pair], [ms for ms, _ in pair]) if pair else None for pair in pairs]
+        played = list(zip(self.round_ms, self.peaks))
+        self.round_ms, self.peaks = [], []
+        for pair in zip(played[::2], played[1::2]):
+            self.keep([part for part in pair if part[0] is not None])
+
+    def keep(self, parts):
+        """parts: of a round, each (milliseconds of a run, GFLOP/s that could have been computed)."""
+        if not parts:
+            return self.sit_out()
+        times, peaks = zip(*parts)
+        self.round_ms.append(statistics.fmean(times))
+        if None in peaks:
+            self.peaks.append(None)
+            return
+        least = min(peaks)   # and the mean of what is more, over time: exact where all are alike
+        self.peaks.append(least + statistics.fmean((peak - least for peak in peaks), times))
 
     def median(self):
         return statistics.median(one for one in self.round_ms if one is not None)
@@ -73,14 +83,6 @@ class Seat:
         if self.worker:
             self.worker.close()
             self.worker = None
-
-
-def mean_peak(peaks, times):
-    """What could have been computed a second, over spans of these times; None where one is not known."""
-    if None in peaks:
-        return None
-    least = min(peaks)   # and the mean of what is more: exact where all are alike
-    return least + statistics.fmean((peak - least for peak in peaks), times)
 
 
 def open_seat(seat, start, file, inputs):
