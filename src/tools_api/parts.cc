@@ -26,8 +26,6 @@ void add_convolution(const PlanFunction& function, const Stage& stage, Parts& pa
   const auto last = static_cast<size_t>(w.rank) - 3;
   const int64_t stride = conv.strides.get(last, 1), dilation = conv.dilations.get(last, 1);
   const int64_t channels = w[0].value(), width = w[w.rank - 1].value();
-  int64_t rows = 1;
-  for (int axis = 2; axis < w.rank - 1; ++axis) rows *= w[axis].value();
   if (conv.groups == 1 && w[1].value() <= kMostPlanes) {
     parts.insert("planes " + std::to_string(stride == 1 || stride == 2 ? stride : 0));
     if (ends_in_half_panel(channels)) parts.insert("planes halves");
@@ -39,6 +37,8 @@ void add_convolution(const PlanFunction& function, const Stage& stage, Parts& pa
   constexpr int64_t kMostLanes = 16;
   const bool rest = channels % kMostLanes != 0, has_code = width == 3 || width == 5 || width == 7;
   parts.insert("depthwise " + std::to_string(width) + "x" + std::to_string(stride) + (rest ? " rest" : ""));
+  int64_t rows = 1;
+  for (int axis = 2; axis < w.rank - 1; ++axis) rows *= w[axis].value();
   if (width == 3 && rows != 3) parts.insert("depthwise other rows");
   if (stride == 1 && (!has_code || (rest && width != 3))) parts.insert("depthwise windows");
 }

@@ -103,6 +103,16 @@ def test_two_rounds_become_one():
     assert seat.peaks == [(1 * 8 + 3 * 4) / 4, 7.0, None, None], seat.peaks
 
 
+def test_passes_settle_what_comes_and_goes():
+    """Times that differ from turn to turn by half, whoever has it; so many rounds that none become one."""
+    noisy = {name: manner.replace("right", "wavering") for name, manner in GOOD.items()}
+    one, many = (table(noisy, rounds.Pace(turn_seconds=0, passes=passes, warm_seconds=0, least_rounds=1000,
+                                          most_seconds=2)) for passes in (1, 64))
+    assert one["spread"] > figures.SPREAD and one["spread"] > 3 * many["spread"], (one, many)
+    assert many["rounds"] >= figures.LEAST_ROUNDS and many["spread"] < figures.SPREAD, many
+    assert abs(many["ratio"] - 1.25) < 0.06, many["ratio_quartiles"]
+
+
 def test_longer_rounds_settle_what_comes_and_goes():
     """Times that differ from turn to turn by half, whoever has it."""
     noisy = {name: manner.replace("right", "wavering") for name, manner in GOOD.items()}
