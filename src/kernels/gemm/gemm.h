@@ -58,6 +58,12 @@ struct GemmChoice {
 constexpr bool rows_collide(int64_t stride) { return stride % 1024 == 0; }
 constexpr int64_t copied_pitch(int64_t depth) { return (depth + 15) / 16 * 16 + 16; }
 
+// A whose columns are adjacent, and a B that is not packed.
+inline constexpr bool kWithOtherForms =
+    has_part_like("kernel", "gemm_f32") || has_part("kernel", "gemm_8bit_exact") || has_part("operator", "einsum");
+constexpr bool by_columns(const GemmProblem& p) { return kWithOtherForms && p.a_form == MatrixForm::kTransposed; }
+constexpr bool in_panels(const GemmProblem& p) { return !kWithOtherForms || p.b_form == MatrixForm::kPanels; }
+
 // So few rows are multiplied by a B that is not packed where it lies: making panels of it takes longer. A worker's
 // scratch holds sums of so many columns at a time, and the rows of a transposed A.
 inline constexpr bool kWithFewRows = has_part("kernel", "gemm_f32_few_rows");

@@ -1,8 +1,8 @@
 #include "kernels/gemm/gemm.h"
 
+#include "kernels/gemm/ends.inl"
 #include "kernels/gemm/few_rows.inl"
 #include "kernels/gemm/strassen.inl"
-#include "kernels/gemm/tile.inl"
 
 namespace mica::MICA_ISA {
 namespace {
@@ -94,7 +94,7 @@ struct PassFetch {
     const int64_t depth = pass.k_end - pass.k_begin, group = pass.panel_end - pass.panel_begin;
     tiles = group / kMainPanels;
     const bool whole = depth == p.k || g.choice.k_outside;
-    if (p.b_form == MatrixForm::kPanels && pass.next_panel < pass.next_end && whole) {
+    if (in_panels(p) && pass.next_panel < pass.next_end && whole) {
       next_depth = pass.next_k + g.choice.k_block < p.k ? g.choice.k_block : p.k - pass.next_k;
       share = ((pass.next_end - pass.next_panel) * next_depth * kPanel + row_tiles - 1) / row_tiles;
       if (next_depth == p.k) runs[0] = fetch_run(share, tiles, depth);
@@ -170,13 +170,36 @@ struct PassFetch {
 // The rows of a pass within its block of k, side by side.
 void copy_block(const GemmArgs& g, const float* a, const Pass& pass, float* out, int64_t pitch) {
   const int64_t rows = pass.row_end - pass.row_begin, depth = pass.k_end - pass.k_begin;
-  if (g.problem.a_form == MatrixForm::kTransposed)
+  if (by_columns(g.problem))
     transpose_matrix(a + pass.k_begin * g.a_stride + pass.row_begin, g.a_stride, out, pitch, depth, rows);
   else
     copy_rows(a + pass.row_begin * g.a_stride + pass.k_begin, g.a_stride, out, pitch, rows, depth);
 }
 
-void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, float* scratch) {
+// The pass's panels: those of a packed B, or such as are made of another one in `made`.
+void take_panels(const GemmArgs& g, const float* b, const Pass& pass, float* made, RowBlock& block) {
+  const GemmProblem& p = g.problem;
+  const int64_t depth = pass.k_end - pass.k_begin;
+  if (in_panels(p)) {
+    block.b = b + pass.k_begin * kPanel;
+    block.panel_stride = p.k * kPanel;
+    block.b_end = b + (p.n + kPanel - 1) / kPanel * p.k * kPanel;
+  } else {
+    pack_b(g, b, pass.k_begin, depth, pass.panel_begin, pass.panel_end, made);
+    block.b = made - pass.panel_begin * depth * kPanel;
+    block.panel_stride = depth * kPanel;
+  }
+}
+
+// The block's first row: of A from `a` on.
+void begin_rows(const GemmArgs& g, const BatchPointers& at, int64_t row, const float* const* a, RowBlock& block) {
+  block.segments = a;
+  block.c = at.c + row * g.c_stride;
+  block.residual = at.residual ? at.residual + row * g.epilogue.residual_stride : nullptr;
+  block.row = row;
+}
+
+void run_pass(const GemmArgs& g, const BatchPointers& at, Pass pass, float* scratch) {
   const GemmProblem& p = g.problem;
   const int64_t depth = pass.k_end - pass.k_begin;
   RowBlock block{.segment_k = depth,
@@ -189,22 +212,23 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
                  .last_k = pass.k_end == p.k,
                  .half_units = g.choice.half_units,
                  .epilogue = &g.epilogue};
-  if (p.b_form == MatrixForm::kPanels) {
-    block.b = at.b + pass.k_begin * kPanel;
-    block.panel_stride = p.k * kPanel;
-    block.b_end = at.b + (p.n + kPanel - 1) / kPanel * p.k * kPanel;
-  } else {
-    pack_b(g, at.b, pass.k_begin, depth, pass.panel_begin, pass.panel_end, scratch);
-    block.b = scratch - pass.panel_begin * depth * kPanel;
-    block.panel_stride = depth * kPanel;
-  }
-  float* a_scratch = scratch + (p.b_form == MatrixForm::kPanels ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
+  take_panels(g, at.b, pass, scratch, block);
+  float* a_scratch = scratch + (in_panels(p) ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
   int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows, count = tiles;
-  block.first_rows = tiles == 1 && p.b_form == MatrixForm::kPanels && p.n * p.k > kNearWeights;
+  block.first_rows = tiles == 1 && in_panels(p) && p.n * p.k > kNearWeights;
   const bool copies = g.choice.copies_rows && rows_collide(g.a_stride);
   const int64_t pitch = copied_pitch(g.choice.k_block);
   if (g.choice.k_outside && pass.first) copy_block(g, at.a, pass, a_scratch, pitch);
-  const bool in_place = !g.choice.k_outside && !copies && p.a_form == MatrixForm::kRows;
+  const bool in_place = !g.choice.k_outside && !copies && !by_columns(p);
+  if constexpr (kWithEnds) {
+    const float* const a = at.a + pass.row_begin * g.a_stride + pass.k_begin;
+    begin_rows(g, at, pass.row_begin, &a, block);
+    const int64_t rows = pass.row_end - pass.row_begin;
+    const int ends = in_place ? end_panels(block, rows) : 0;
+    if (ends > 0) run_ends<kMaxRows>(block, ends, rows);
+    pass.panel_end = block.panel_end -= ends;
+    if (pass.panel_begin == pass.panel_end) return;
+  }
   const PassFetch fetch(g, pass, tiles);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
     block.rows = tile_height(pass.row_end - row, tiles, kMaxRows);
@@ -212,7 +236,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
     if (g.choice.k_outside) {
       block.a_stride = pitch;
       a = a_scratch + (row - pass.row_begin) * pitch;
-    } else if (p.a_form == MatrixForm::kTransposed) {
+    } else if (by_columns(p)) {
       transpose_matrix(at.a + pass.k_begin * g.a_stride + row, g.a_stride, a_scratch, g.choice.k_block, depth,
                        block.rows);
       a = a_scratch;
@@ -222,10 +246,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, const Pass& pass, floa
       copy_rows(a, g.a_stride, a_scratch, pitch, block.rows, depth);
       a = a_scratch;
     }
-    block.segments = &a;
-    block.c = at.c + row * g.c_stride;
-    block.residual = at.residual ? at.residual + row * g.epilogue.residual_stride : nullptr;
-    block.row = row;
+    begin_rows(g, at, row, &a, block);
     fetch.aim(g, pass, count - tiles, at.a + (row + block.rows) * g.a_stride + pass.k_begin, block);
     const int64_t alike = in_place && block.fetches == 0 ? tiles - 2 : 0;  // all but the last two are of equal height
     if (alike > 1 && run_plain_rows(block, alike)) {

@@ -265,6 +265,27 @@ TEST_P(Gemm, TheSplitAndTheBlocksChangeNoBit) {
     }
 }
 
+// Where no whole panel is left, many rows go together: whole and partial vectors, rows that are left, in place or not.
+TEST_P(Gemm, EndsOfManyRows) {
+  for (int64_t m : {7, 12, 67, 139})
+    for (int64_t n : {17, 23, 24, 25, 31, 37, 40, 58})
+      for (int64_t k : {1, 2, 9, 66})
+        for (Activation activation : {Activation::kNone, Activation::kClip})
+          for (int residual : {0, 1, 2}) {
+            Problem p(m, n, k, MatrixForm::kRows, MatrixForm::kPanels);
+            p.fill();
+            p.take_epilogue(activation, residual);
+            if (k == 9) p.args.epilogue.bias = nullptr;
+            SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << " residual " << residual);
+            p.run(GetParam(), {});
+            ASSERT_NO_FATAL_FAILURE(p.check());
+            const std::vector<float> whole = p.c;
+            p.args.problem.m = 5;  // too few to go together
+            p.run(GetParam(), {});
+            ASSERT_EQ(p.c, whole);
+          }
+}
+
 TEST_P(Gemm, HalfUnitsChangeNoBit) {
   for (int64_t n : {3, 8, 20, 24, 40, 53})
     for (Activation activation : {Activation::kNone, Activation::kClip, Activation::kHardSwish, Activation::kGelu})
@@ -314,22 +335,23 @@ TEST_P(Gemm, RowsThatCollideAreCopied) {
 }
 
 TEST_P(Gemm, TheResidualMayBeTheResult) {
-  for (int64_t n : {32, 37}) {
-    Problem p(17, n, 20, MatrixForm::kRows, MatrixForm::kPanels);
-    p.args.c_stride = p.args.epilogue.residual_stride;
-    p.fill();
-    p.c = p.residual;
-    p.args.epilogue.residual = p.c.data();
-    p.args.epilogue.activation = Activation::kTanh;
-    p.args.problem.residual_in_place = true;
-    p.run(GetParam(), {.l2_bytes = 1 << 10});
-    for (int64_t i = 0; i < 17; ++i)
-      for (int64_t j = n; j < p.args.c_stride; ++j) {
-        ASSERT_EQ(p.c[i * p.args.c_stride + j], p.residual[i * p.args.c_stride + j]);
-        p.c[i * p.args.c_stride + j] = kUntouched;
-      }
-    ASSERT_NO_FATAL_FAILURE(p.check());
-  }
+  for (int64_t n : {24, 26, 32, 37})
+    for (Activation activation : {Activation::kTanh, Activation::kClip}) {
+      Problem p(17, n, 20, MatrixForm::kRows, MatrixForm::kPanels);
+      p.args.c_stride = p.args.epilogue.residual_stride;
+      p.fill();
+      p.take_epilogue(activation, 1);
+      p.c = p.residual;
+      p.args.epilogue.residual = p.c.data();
+      p.args.problem.residual_in_place = true;
+      p.run(GetParam(), {.l2_bytes = 1 << 10});
+      for (int64_t i = 0; i < 17; ++i)
+        for (int64_t j = n; j < p.args.c_stride; ++j) {
+          ASSERT_EQ(p.c[i * p.args.c_stride + j], p.residual[i * p.args.c_stride + j]);
+          p.c[i * p.args.c_stride + j] = kUntouched;
+        }
+      ASSERT_NO_FATAL_FAILURE(p.check());
+    }
 }
 
 TEST_P(Gemm, SpecialValuesPass) {

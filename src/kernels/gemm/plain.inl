@@ -26,9 +26,10 @@ MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
 // and with the loop around them some of their sums would leave the registers.
 inline constexpr bool kManyRows = kMainTurns;
 
-alignas(64) inline constexpr float kNoBias[kMainPanels * kPanel] = {};
+alignas(64) inline constexpr float kNoBias[2 * kPanel] = {};  // of as many panels as a tile has
 
-// Where a tile lies, and where the next one does: beside it, or at the beginning of the rows below.
+// Where a tile of R rows lies, and where the next one does: beside it, or at the beginning of the rows below.
+template <int R>
 struct PlainCursor {
   MICA_INLINE bool next(const RowBlock& block, const TilePlace& at, int64_t count) {
     if (--left > 0) {
@@ -38,9 +39,9 @@ struct PlainCursor {
     }
     if (!kManyRows || --row_tiles <= 0) return false;
     left = count;
-    a += kMaxRows * block.a_stride;
+    a += R * block.a_stride;
     b = at.b;
-    c = row_c += kMaxRows * at.c_stride;
+    c = row_c += R * at.c_stride;
     return true;
   }
 
@@ -49,10 +50,11 @@ struct PlainCursor {
   int64_t left, row_tiles;
 };
 
-// `count` tiles side by side, of `row_tiles` times the highest tile's rows; `at` goes on to what lies beside them.
-template <PlainFinish kFinish>
+// `count` tiles of R rows and V vectors side by side, of `row_tiles` times these rows; `at` goes on to what lies beside
+// them. Most are the highest ones; others end half a panel early (ends.inl).
+template <PlainFinish kFinish, int R = kMaxRows, int V = kMainPanels* kPanelVectors>
 __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count, int64_t row_tiles) {
-  constexpr int R = kMaxRows, P = kMainPanels, V = P * kPanelVectors;
+  constexpr int P = (V + kPanelVectors - 1) / kPanelVectors;
   const GemmEpilogue& e = *block.epilogue;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
   const bool clips = e.activation == Activation::kClip;
@@ -62,13 +64,13 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   const float* const last_line = at.end - P * panel_stride;
   const float *const first_bias = at.bias ? at.bias : kNoBias, *bias = first_bias;
   TileFetch fetch(at);
-  Turns turns(at, a_stride);
+  Turns turns(at, a_stride, panel_stride);
   const auto load_row = [&](F32(&to)[V], const float* panel) __attribute__((always_inline)) {
     MICA_UNROLL for (int j = 0; j < V; ++j) to[j] = panel_vector(panel, panel_stride, j);
   };
   F32 sum[R][V];
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
-  PlainCursor tile{block.segments[0], at.b, at.c, at.c, count, row_tiles};
+  PlainCursor<R> tile{block.segments[0], at.b, at.c, at.c, count, row_tiles};
   do {
     const float *panel = tile.b, *last = tile.a + steps;
     fetch.wait = at.fetch_period - 1;

@@ -116,7 +116,7 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
   constexpr bool kFetch = R > 3 && P == kMainPanels, kPart = may_reach_beyond(R), kTurns = takes_turns(R, V);
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride;
   const float* const last_line = at.end - P * panel_stride;
-  Turns turns(at, a_stride);
+  Turns turns(at, a_stride, panel_stride);
   for (; count > 0; --count) {
     F32 sum[R][V], pair[R / 2 + !kPaired];
     begin_sums<kPart>(sum, block, at);

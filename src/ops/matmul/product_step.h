@@ -218,6 +218,7 @@ inline Status take_algorithm(BindScope& scope, int64_t matrices, const ProductOp
 inline Status add_product(BindScope& scope, const ProductStep& step) {
   const GemmProblem& p = step.args.problem;
   const bool strassen = kWithStrassen && step.algorithm == GemmAlgorithm::kStrassen;
+  const bool vector = p.m == 1 && p.a_form == MatrixForm::kRows && p.b_form == MatrixForm::kPanels;
   const int64_t scratch = strassen ? step.strassen.scratch_floats : step.args.choice.scratch_floats;
   return scope.add({.kernel = run_product,
                     .arguments = &step,
@@ -226,7 +227,7 @@ inline Status add_product(BindScope& scope, const ProductStep& step) {
                     .scratch_bytes = static_cast<size_t>(scratch) * sizeof(float),
                     .name = strassen                    ? "gemm_f32_strassen"
                             : step.args.choice.few_rows ? "gemm_f32_few_rows"
-                            : p.m == 1                  ? "gemv_f32"
+                            : vector                    ? "gemv_f32"
                                                         : "gemm_f32"});
 }
 
@@ -363,6 +364,7 @@ inline Result<bool> bind_product(BindScope& scope, const ProductOptions& options
   g.alpha = options.alpha;
   if (!take_epilogue(scope, options, a_vector || b_vector, *step, residual)) return false;
   const bool ahead = scope.input(1).constant && right.contiguous() && !b_vector;
+  if (!kWithOtherForms && (a.form == MatrixForm::kTransposed || !ahead)) return false;
   const int64_t matrices = ahead ? plan_panels(b, *step) : 0;
   if (!ahead) step->b = 1;
   if (!set_batches(*step, a, b, c, residual)) return false;
