@@ -27,7 +27,7 @@ GLANCE = dict(turn_seconds=0.1, passes=1, warm_seconds=0.1, least_rounds=3, most
 PACES = {"full": {}, "quick": QUICK, "glance": GLANCE}
 # A peer so much slower than the best one plays every so many rounds only, so that those whose ratio is reported meet
 # more often and sooner after each other.
-FAR_BEHIND, SELDOM = 1.5, 4
+FAR_BEHIND, SELDOM = 1.2, 4
 
 
 @dataclass

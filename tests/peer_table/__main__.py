@@ -72,7 +72,7 @@ def test_rounds_that_one_sat_out_have_no_ratio():
 
 
 def test_who_is_far_behind_plays_seldom():
-    seats = [rounds.Seat(name, round_ms=[ms] * 5) for name, ms in (("mica", 9.0), ("a", 2.0), ("b", 2.9), ("c", 3.1))]
+    seats = [rounds.Seat(name, round_ms=[ms] * 5) for name, ms in (("mica", 9.0), ("a", 2.0), ("b", 2.3), ("c", 2.5))]
     out = [[seat.name for seat in seats if rounds.sits_out(seat, seats, played, "mica")] for played in range(9)]
     assert out == ([[]] + [["c"]] * 3) * 2 + [[]], out
     made = table(GOOD | {"ncnn": "right:9"}, rounds.Pace(turn_seconds=0, passes=1, warm_seconds=0, least_rounds=9))

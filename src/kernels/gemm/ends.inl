@@ -54,9 +54,9 @@ MICA_INLINE void finish_rows(const float* sums, const GemmEpilogue& e, const Til
 template <int R>
 __attribute__((noinline)) void run_ends(RowBlock block, int panels, int64_t rows) {
   constexpr int64_t kMostRows = 64, kLower = R * kPanelVectors / kEndVectors;
-  static constexpr EndTiles kTiles[] = {{plain_tiles<kPlainLow, R, kPanelVectors>, R, kPanelVectors},
+  static constexpr EndTiles kKinds[] = {{plain_tiles<kPlainLow, R, kPanelVectors>, R, kPanelVectors},
                                         {plain_tiles<kPlainLow, kLower, kEndVectors>, kLower, kEndVectors}};
-  const EndTiles end = kTiles[panels - 1];
+  const EndTiles end = kKinds[panels - 1];
   const GemmEpilogue& e = *block.epilogue;
   const int64_t width = end.vectors * kLanes;
   alignas(64) float sums[kMostRows * kEndVectors * kLanes], bias[kEndVectors * kLanes];
