@@ -116,7 +116,7 @@ MICA_INLINE PlainTilesFn plain_tiles_fn(const RowBlock& block) {
   if constexpr (kLanes >= 8) {
     const GemmEpilogue& e = *block.epilogue;
     const bool whole = block.first_k && block.last_k && block.segment_count == 1 && block.segment_k > 0;
-    if (block.rows != kMaxRows || !whole || block.residual || e.finish) return nullptr;
+    if (block.rows != kMaxRows || !whole || block.residual) return nullptr;
     if (e.activation == Activation::kClip && e.b < __builtin_inff()) return plain_tiles<PlainFinish::kClip>;
     if constexpr (kWithHardSwish)
       if (e.activation == Activation::kHardSwish) return plain_tiles<PlainFinish::kHardSwish>;

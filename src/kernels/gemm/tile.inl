@@ -348,7 +348,7 @@ void run_row_block(const RowBlock& block) {
   const HalfTiles& halves = fns.half[block.half_units];
   const GemmEpilogue& e = *block.epilogue;
   const int wide = wide_panels(block.rows);
-  const bool simple = !block.last_k || in_registers(e.activation, block.rows), finishes = e.finish && block.last_k;
+  const bool simple = !block.last_k || in_registers(e.activation, block.rows);
   TilePlace place = TilePlace::first_of(block);
   FetchCursor fetches{block};
   const int64_t full = block.n / kPanel;  // panels without a column beyond the last one
@@ -365,7 +365,7 @@ void run_row_block(const RowBlock& block) {
     const int panels = parts && p == alone ? 1 : left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
     const bool in_place = p + panels <= whole;
     const bool half = halves.main && (column + panels * kPanel) - block.n >= kPanel / 2;
-    int64_t tiles = kManyTiles && in_place && !finishes && !half ? ((full < whole ? full : whole) - p) / panels : 1;
+    int64_t tiles = kManyTiles && in_place && !half ? ((full < whole ? full : whole) - p) / panels : 1;
     if (panels == kMainPanels) tiles = fetches.take(tiles, place);
     const TileFn fn = panels == wide && wide > kMainPanels ? fns.wide
                       : panels == kMainPanels              ? (half ? halves.main : fns.main)
@@ -374,12 +374,12 @@ void run_row_block(const RowBlock& block) {
       fn(block, place, block.last_k, tiles);
     else
       buffered_tile(block, fn, p, panels, place);
-    if (finishes) {
-      const int64_t width = panels * kPanel, columns = block.n - column < width ? block.n - column : width;
-      e.finish(e.finish_context, block.c + column, block.c_stride, block.row, block.column + column, block.rows,
-               columns);
-    }
     p += panels * tiles;
+  }
+  if (e.finish && block.last_k) {
+    const int64_t first = block.panel_begin * kPanel, end = full < block.panel_end ? block.n : block.panel_end * kPanel;
+    e.finish(e.finish_context, block.c + first, block.c_stride, block.row, block.column + first, block.rows,
+             end - first);
   }
 }
 
@@ -389,7 +389,8 @@ MICA_INLINE bool run_plain_rows(const RowBlock& block, int64_t row_tiles) {
   const int64_t panels = block.panel_end - block.panel_begin;
   const GemmEpilogue& e = *block.epilogue;
   const PlainTilesFn fn = kManyRows ? plain_tiles_fn(block) : nullptr;
-  if (!fn || panels % kMainPanels != 0 || block.n < block.panel_end * kPanel || !in_registers(e.activation, kMaxRows))
+  if (!fn || panels % kMainPanels != 0 || block.n < block.panel_end * kPanel || !in_registers(e.activation, kMaxRows) ||
+      e.finish)
     return false;
   TilePlace place = TilePlace::first_of(block);
   fn(block, place, panels / kMainPanels, row_tiles);
