@@ -25,12 +25,12 @@ QUICK = dict(turn_seconds=0.04, passes=4, warm_seconds=0.2, most_seconds=25)
 # Enough to find what stands out among hundreds of networks, by the ratio of minima; little of it settles.
 GLANCE = dict(turn_seconds=0.1, passes=1, warm_seconds=0.1, least_rounds=3, most_seconds=1)
 PACES = {"full": {}, "quick": QUICK, "glance": GLANCE}
-# A peer so much slower than the best one plays every so many rounds only, so that those whose ratio is reported meet
-# more often and sooner after each other.
+# A peer so much slower than the best one plays a single pass of every so many rounds, so that those whose ratio is
+# reported meet more often and sooner after each other.
 FAR_BEHIND, SELDOM = 1.2, 4
 
 
-@dataclass
+@dataclass(eq=False)
 class Seat:
     """One program at the table."""
     name: str
@@ -126,20 +126,21 @@ def turn(seat, seconds, warm_seconds, clock="wall"):
             seat.worker.pause()
 
 
-def sits_out(seat, seats, rounds, own):
-    """Whether the program is too far behind the best peer to play every round."""
-    if seat.name == own or rounds % SELDOM == 0 or not seat.round_ms:
-        return False
-    return seat.median() > FAR_BEHIND * min(other.median() for other in seats if other.name != own and other.round_ms)
+def passes_of(seat, seats, rounds, own, passes):
+    """How many passes of a round a program plays: all, or few where it is too far behind the best peer."""
+    if seat.name == own or not seat.round_ms:
+        return passes
+    best = min(other.median() for other in seats if other.name != own and other.round_ms)
+    return passes if seat.median() <= FAR_BEHIND * best else int(rounds % SELDOM == 0)
 
 
-def play_round(playing, pace, passes, shuffle):
-    """One round. The order changes from pass to pass, so that nobody always follows the same neighbour. A program that
-    fails has no turns at all any more."""
-    told = {seat.name: [] for seat in playing}
-    for _ in range(passes):
+def play_round(passes, pace, shuffle):
+    """One round. passes: how many each program plays. The order changes from pass to pass, so that nobody always
+    follows the same neighbour. A program that fails has no turns at all any more."""
+    playing, told = list(passes), {seat.name: [] for seat in passes}
+    for number in range(max(passes.values())):
         shuffle.shuffle(playing)
-        for seat in (one for one in playing if one.worker):
+        for seat in (one for one in playing if one.worker and number < passes[one]):
             # A short warm-up: caches hold the last program's data.
             told[seat.name].append(turn(seat, pace.turn_seconds, pace.turn_seconds / 5, pace.clock))
     for seat in (one for one in playing if one.worker):
@@ -159,10 +160,10 @@ def play(seats, pace, progress=lambda rounds, share: None, own="mica"):
     began, shuffle, rounds, passes, spent = time.monotonic(), random.Random(1), 0, pace.passes, 0.0
     while any(seat.worker for seat in seats) and (rounds == 0 or spent * (rounds + 1) / rounds <= pace.most_seconds):
         present = [seat for seat in seats if seat.worker]
-        out = [seat for seat in present if sits_out(seat, seats, rounds, own)]
-        for seat in out:
+        played = {seat: passes_of(seat, seats, rounds, own, passes) for seat in present}
+        for seat in (one for one in present if played[one] == 0):
             seat.sit_out()
-        play_round([seat for seat in present if seat not in out], pace, passes, shuffle)
+        play_round({seat: count for seat, count in played.items() if count > 0}, pace, shuffle)
         rounds, spent = rounds + 1, time.monotonic() - began
         if rounds == 2 * pace.least_rounds:
             rounds, passes = pace.least_rounds, 2 * passes

@@ -73,8 +73,8 @@ def test_rounds_that_one_sat_out_have_no_ratio():
 
 def test_who_is_far_behind_plays_seldom():
     seats = [rounds.Seat(name, round_ms=[ms] * 5) for name, ms in (("mica", 9.0), ("a", 2.0), ("b", 2.3), ("c", 2.5))]
-    out = [[seat.name for seat in seats if rounds.sits_out(seat, seats, played, "mica")] for played in range(9)]
-    assert out == ([[]] + [["c"]] * 3) * 2 + [[]], out
+    passes = [[rounds.passes_of(seat, seats, played, "mica", 8) for seat in seats] for played in range(9)]
+    assert passes == ([[8, 8, 8, 1]] + [[8, 8, 8, 0]] * 3) * 2 + [[8, 8, 8, 1]], passes
     made = table(GOOD | {"ncnn": "right:9"}, rounds.Pace(turn_seconds=0, passes=1, warm_seconds=0, least_rounds=9))
     turns = {name: sum(m is not None for m in peer["round_ms"]) for name, peer in made["peers"].items()}
     assert made["rounds"] >= 9 and turns["mica"] == turns["openvino"] == made["rounds"], turns

@@ -308,12 +308,18 @@ MICA_INLINE void winograd_point(const WinogradBlock& block, const TileTask& task
     rows.panel_end = last ? panels : panel + step;
     const float* ahead = last ? next.at + task.panel_begin * next_size : rows.b + rows.panel_end * panel_size;
     const int64_t share = step * (last ? next_size : panel_size) / count;  // each pass fetches its own
-    if (rows.fetches) rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, w.depth);
+    rows.segments = &v;
+    rows.c = block.m + point * block.m_point;
+    rows.first_rows = !rows.fetches;
+    if (!rows.fetches) {
+      gemm_kernels.row_blocks(rows, tiles);
+      continue;
+    }
+    rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, w.depth);
     int64_t row_tile = 0;
     for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
       rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);
       rows.fetch[0].at = ahead + row_tile * share;
-      rows.first_rows = row_tile == 0 && !rows.fetches;
       const float* a = v + tile * block.v_row;
       rows.segments = &a;
       rows.c = block.m + point * block.m_point + tile * block.m_row;

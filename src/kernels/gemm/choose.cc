@@ -44,11 +44,11 @@ int64_t streamed_panels(int64_t bytes, int64_t depth) {
 }
 
 // Where four panels with all of k fill half of the second-level cache, the rows of A that pass by do not stay there,
-// nor do they in the first-level cache if they collide. Blocks of k then pass one after the other, each with a copy of
-// its part of A that takes a third of the cache.
-bool takes_blocks_of_k(const GemmProblem& p, int64_t panels, const GemmLimits& limits) {
+// nor do those of a high tile in the first-level cache if they collide. Blocks of k then pass one after the other, each
+// with a copy of its part of A that takes a third of the cache.
+bool takes_blocks_of_k(const GemmProblem& p, int64_t panels, int64_t tile_rows, const GemmLimits& limits) {
   const int64_t group = kOutsidePanels * p.k * kPanel * static_cast<int64_t>(sizeof(float));
-  return p.b_form == MatrixForm::kPanels && !p.residual_in_place && panels >= kLeastOutside &&
+  return tile_rows > kWays && p.b_form == MatrixForm::kPanels && !p.residual_in_place && panels >= kLeastOutside &&
          group >= limits.l2_bytes / 2;
 }
 
@@ -122,7 +122,7 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.m_tasks =
       tasks_of_rows(p.m, c.tile_rows, ceil_div(wanted, column_tasks), c.n_tasks * batches > 1 ? 1 : limits.threads);
   c.m_block = ceil_div(p.m, c.m_tasks);
-  if (!streams && takes_blocks_of_k(p, panels, limits)) block_k(p, limits, c);
+  if (!streams && takes_blocks_of_k(p, panels, c.tile_rows, limits)) block_k(p, limits, c);
   const int64_t a_bytes = c.m_block * c.k_block * 4, b_bytes = panels * c.k_block * step_bytes;
   // Rows that stay near pass by two panels at a time while the next two are fetched. More rows want the fetches for
   // themselves, unless all that there is stays near.

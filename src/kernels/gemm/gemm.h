@@ -112,6 +112,8 @@ struct GemmKernels {
   // weights.
   void (*strassen)(const StrassenArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
   void (*strassen_weights)(const StrassenWeights& weights, int64_t first, int64_t last);
+  // The same for as many rows as are given, each of one run of memory, without a residual.
+  void (*row_blocks)(RowBlock block, int64_t rows);
 };
 const GemmKernels& gemm_kernels(Isa isa);
 

@@ -331,6 +331,7 @@ const GemmKernels gemm_kernels = {.run = run,
                                   .fma_loop = fma_loop,
                                   .fma_loop_flops = 24 * kLanes,
                                   .strassen = kWithStrassen ? run_strassen : nullptr,
-                                  .strassen_weights = kWithStrassen ? strassen_weights : nullptr};
+                                  .strassen_weights = kWithStrassen ? strassen_weights : nullptr,
+                                  .row_blocks = run_row_blocks};
 
 }  // namespace mica::MICA_ISA

@@ -397,4 +397,27 @@ MICA_INLINE bool run_plain_rows(const RowBlock& block, int64_t row_tiles) {
   return true;
 }
 
+// Any number of rows, of one segment and without a residual. Those that are first to read their panels go alone.
+void run_row_blocks(RowBlock block, int64_t rows) {
+  const float* a = block.segments[0];
+  block.segments = &a;
+  int64_t tiles = (rows + kMaxRows - 1) / kMaxRows;
+  while (rows > 0) {
+    block.rows = tile_height(rows, tiles, kMaxRows);
+    // All but the last two are of equal height.
+    int64_t alike = block.first_rows ? 0 : rows % kMaxRows == 0 ? tiles : tiles - 2, done = block.rows;
+    if (alike > 1 && run_plain_rows(block, alike)) {
+      done = alike * kMaxRows;
+    } else {
+      alike = 1;
+      run_row_block(block);
+    }
+    block.first_rows = false;
+    a += done * block.a_stride;
+    block.c += done * block.c_stride;
+    rows -= done;
+    tiles -= alike;
+  }
+}
+
 }  // namespace mica::MICA_ISA
