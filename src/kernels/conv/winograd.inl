@@ -292,9 +292,14 @@ MICA_INLINE PointWeights point_weights(const WinogradPlane& plane, int point, in
   return {at, range.first * channels, range.count * channels};
 }
 
-// The products of a point by panels `step` at a time. Behind the last ones come those of the next point, `next`.
+// Of kernels/gemm/tile.inl, and not in its table: a build without Winograd's algorithm may have no use for it.
+void run_row_blocks(RowBlock block, int64_t rows);
+
+// The products of a point: by all rows at once or, where `rows` fetch, a few panels at a time, behind the last of which
+// come those of the next point, `next`.
 MICA_INLINE void winograd_point(const WinogradBlock& block, const TileTask& task, const PointWeights& w,
-                                const PointWeights& next, int64_t point, int64_t step, RowBlock& rows) {
+                                const PointWeights& next, int64_t point, RowBlock& rows) {
+  constexpr int64_t kStep = 2;
   const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
   const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
   const int64_t panel_size = w.depth * kPanel, next_size = next.depth * kPanel;
@@ -302,20 +307,19 @@ MICA_INLINE void winograd_point(const WinogradBlock& block, const TileTask& task
   rows.segment_k = w.depth;
   rows.panel_stride = panel_size;
   rows.b = w.at + task.panel_begin * panel_size;
-  for (int64_t panel = 0; panel < panels; panel += step) {
-    rows.panel_begin = panel;
-    const bool last = panel + step >= panels;
-    rows.panel_end = last ? panels : panel + step;
-    const float* ahead = last ? next.at + task.panel_begin * next_size : rows.b + rows.panel_end * panel_size;
-    const int64_t share = step * (last ? next_size : panel_size) / count;  // each pass fetches its own
+  if (rows.fetches == 0) {
     rows.segments = &v;
+    rows.panel_end = panels;
     rows.c = block.m + point * block.m_point;
-    rows.first_rows = !rows.fetches;
-    if (!rows.fetches) {
-      gemm_kernels.row_blocks(rows, tiles);
-      continue;
-    }
-    rows.fetch[0] = fetch_run(share, step / gemm_kernels.tile_panels, w.depth);
+    return run_row_blocks(rows, tiles);
+  }
+  for (int64_t panel = 0; panel < panels; panel += kStep) {
+    rows.panel_begin = panel;
+    const bool last = panel + kStep >= panels;
+    rows.panel_end = last ? panels : panel + kStep;
+    const float* ahead = last ? next.at + task.panel_begin * next_size : rows.b + rows.panel_end * panel_size;
+    const int64_t share = kStep * (last ? next_size : panel_size) / count;  // each pass fetches its own
+    rows.fetch[0] = fetch_run(share, kStep / gemm_kernels.tile_panels, w.depth);
     int64_t row_tile = 0;
     for (int64_t tile = 0; tile < tiles; tile += rows.rows, ++row_tile) {
       rows.rows = tile_height(tiles - tile, count - row_tile, gemm_kernels.tile_rows);
@@ -341,14 +345,14 @@ void winograd_products(const WinogradPlane& plane, const ConvProblem& p, const W
   const PointWeights first = point_weights(plane, 0, channels, u);
   // Weights of a point that do not stay near are passed once, by all rows, while the next ones are fetched.
   rows.fetches = tiles > gemm_kernels.tile_rows && all_panels * first.depth * kPanel > kNearWeights;
-  const int64_t step = rows.fetches ? 2 : panels;
+  rows.first_rows = rows.fetches == 0;
   PointWeights now = first;
   for (int point = 0; point < plane.all_points(); ++point) {
     // Behind the last point there may be no memory: the next block begins with the first one.
     const bool turns = point + 1 == plane.all_points();
     const PointWeights next =
         turns ? first : point_weights(plane, point + 1, channels, now.at + all_panels * now.depth * kPanel);
-    winograd_point(block, task, now, next, point, step, rows);
+    winograd_point(block, task, now, next, point, rows);
     now = next;
   }
 }

@@ -7,8 +7,6 @@
 
 namespace mica::MICA_ISA {
 
-inline constexpr bool kWithEnds = kMainTurns;
-
 // How many panels of the block are the end of its columns: two, of which the last is half one or less, the last one
 // alone, or none. `rows`: how many rows there are.
 MICA_INLINE int end_panels(const RowBlock& block, int64_t rows) {
@@ -63,24 +61,19 @@ __attribute__((noinline)) void run_ends(RowBlock block, int panels, int64_t rows
   block.panel_begin = block.panel_end - panels;
   const float* a = block.segments[0];
   block.segments = &a;
-  TilePlace at = TilePlace::first_of(block);
-  for (int64_t j = 0; j < width; ++j) bias[j] = at.bias && j < at.columns ? at.bias[j] : 0.0f;
-  const bool direct = !block.residual && at.columns == width;
-  GemmEpilogue plain;
+  const int64_t first = block.panel_begin * kPanel, columns = block.n - first;
+  whole_bias(e.bias ? e.bias + first : nullptr, columns, width, bias);
+  const bool direct = !block.residual && columns == width;
+  GemmEpilogue plain{.residual_stride = e.residual_stride};
   if (!direct) block.epilogue = &plain;
   const int64_t most = direct ? rows : kMostRows;
   while (rows >= end.rows) {
     const int64_t tiles = (rows < most ? rows : most) / end.rows, done = tiles * end.rows;
+    const TilePlace at = TilePlace::first_of(block);
     TilePlace place{at.b, direct ? at.c : sums, direct ? at.c_stride : width, bias, nullptr, at.end, width};
     end.run(block, place, 1, tiles);
     if (!direct) finish_rows(sums, e, at, done, end.vectors);
-    a += done * block.a_stride;
-    at.c += done * at.c_stride;
-    block.c += done * at.c_stride;
-    if (at.residual) {
-      at.residual += done * e.residual_stride;
-      block.residual += done * e.residual_stride;
-    }
+    pass_rows(block, a, done);
     rows -= done;
   }
   if (rows == 0) return;

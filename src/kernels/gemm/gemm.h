@@ -61,8 +61,8 @@ constexpr int64_t copied_pitch(int64_t depth) { return (depth + 15) / 16 * 16 + 
 // A whose columns are adjacent, and a B that is not packed.
 inline constexpr bool kWithOtherForms =
     has_part_like("kernel", "gemm_f32") || has_part("kernel", "gemm_8bit_exact") || has_part("operator", "einsum");
-constexpr bool by_columns(const GemmProblem& p) { return kWithOtherForms && p.a_form == MatrixForm::kTransposed; }
-constexpr bool in_panels(const GemmProblem& p) { return !kWithOtherForms || p.b_form == MatrixForm::kPanels; }
+constexpr bool a_by_columns(const GemmProblem& p) { return kWithOtherForms && p.a_form == MatrixForm::kTransposed; }
+constexpr bool b_in_panels(const GemmProblem& p) { return !kWithOtherForms || p.b_form == MatrixForm::kPanels; }
 
 // So few rows are multiplied by a B that is not packed where it lies: making panels of it takes longer. A worker's
 // scratch holds sums of so many columns at a time, and the rows of a transposed A.
@@ -112,8 +112,6 @@ struct GemmKernels {
   // weights.
   void (*strassen)(const StrassenArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
   void (*strassen_weights)(const StrassenWeights& weights, int64_t first, int64_t last);
-  // The same for as many rows as are given, each of one run of memory, without a residual.
-  void (*row_blocks)(RowBlock block, int64_t rows);
 };
 const GemmKernels& gemm_kernels(Isa isa);
 

@@ -94,7 +94,7 @@ struct PassFetch {
     const int64_t depth = pass.k_end - pass.k_begin, group = pass.panel_end - pass.panel_begin;
     tiles = group / kMainPanels;
     const bool whole = depth == p.k || g.choice.k_outside;
-    if (in_panels(p) && pass.next_panel < pass.next_end && whole) {
+    if (b_in_panels(p) && pass.next_panel < pass.next_end && whole) {
       next_depth = pass.next_k + g.choice.k_block < p.k ? g.choice.k_block : p.k - pass.next_k;
       share = ((pass.next_end - pass.next_panel) * next_depth * kPanel + row_tiles - 1) / row_tiles;
       if (next_depth == p.k) runs[0] = fetch_run(share, tiles, depth);
@@ -107,8 +107,7 @@ struct PassFetch {
       const int64_t rows = (pass.row_end - pass.row_begin) / row_tiles, width = group * kPanel;
       const bool has_residual = g.epilogue.residual && !p.residual_in_place && pass.k_end == p.k;
       const int64_t strides[kFetchRuns] = {
-          p.a_form == MatrixForm::kRows && g.a_stride < 2 * depth ? g.a_stride : 0,
-          g.c_stride < 2 * width ? g.c_stride : 0,
+          !a_by_columns(p) && g.a_stride < 2 * depth ? g.a_stride : 0, g.c_stride < 2 * width ? g.c_stride : 0,
           has_residual && g.epilogue.residual_stride < 2 * width ? g.epilogue.residual_stride : 0};
       const int64_t all = strides[0] + strides[1] + strides[2];
       for (int64_t i = 0, sum = 0, begin = 0; i < kFetchRuns && all > 0; ++i) {
@@ -124,6 +123,8 @@ struct PassFetch {
       }
     }
   }
+
+  bool nothing() const { return share == 0 && !any; }
 
   // next_rows: of A, behind the tile's.
   void aim(const GemmArgs& g, const Pass& pass, int64_t row_tile, const float* next_rows, RowBlock& block) const {
@@ -170,7 +171,7 @@ struct PassFetch {
 // The rows of a pass within its block of k, side by side.
 void copy_block(const GemmArgs& g, const float* a, const Pass& pass, float* out, int64_t pitch) {
   const int64_t rows = pass.row_end - pass.row_begin, depth = pass.k_end - pass.k_begin;
-  if (by_columns(g.problem))
+  if (a_by_columns(g.problem))
     transpose_matrix(a + pass.k_begin * g.a_stride + pass.row_begin, g.a_stride, out, pitch, depth, rows);
   else
     copy_rows(a + pass.row_begin * g.a_stride + pass.k_begin, g.a_stride, out, pitch, rows, depth);
@@ -180,7 +181,7 @@ void copy_block(const GemmArgs& g, const float* a, const Pass& pass, float* out,
 void take_panels(const GemmArgs& g, const float* b, const Pass& pass, float* made, RowBlock& block) {
   const GemmProblem& p = g.problem;
   const int64_t depth = pass.k_end - pass.k_begin;
-  if (in_panels(p)) {
+  if (b_in_panels(p)) {
     block.b = b + pass.k_begin * kPanel;
     block.panel_stride = p.k * kPanel;
     block.b_end = b + (p.n + kPanel - 1) / kPanel * p.k * kPanel;
@@ -213,30 +214,31 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, Pass pass, float* scra
                  .half_units = g.choice.half_units,
                  .epilogue = &g.epilogue};
   take_panels(g, at.b, pass, scratch, block);
-  float* a_scratch = scratch + (in_panels(p) ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
+  float* a_scratch = scratch + (b_in_panels(p) ? 0 : g.choice.n_group * g.choice.k_block * kPanel);
   int64_t tiles = (pass.row_end - pass.row_begin + kMaxRows - 1) / kMaxRows, count = tiles;
-  block.first_rows = tiles == 1 && in_panels(p) && p.n * p.k > kNearWeights;
+  block.first_rows = tiles == 1 && b_in_panels(p) && p.n * p.k > kNearWeights;
   const bool copies = g.choice.copies_rows && rows_collide(g.a_stride);
   const int64_t pitch = copied_pitch(g.choice.k_block);
   if (g.choice.k_outside && pass.first) copy_block(g, at.a, pass, a_scratch, pitch);
-  const bool in_place = !g.choice.k_outside && !copies && !by_columns(p);
-  if constexpr (kWithEnds) {
-    const float* const a = at.a + pass.row_begin * g.a_stride + pass.k_begin;
-    begin_rows(g, at, pass.row_begin, &a, block);
-    const int64_t rows = pass.row_end - pass.row_begin;
+  const bool in_place = !g.choice.k_outside && !copies && !a_by_columns(p);
+  const int64_t rows = pass.row_end - pass.row_begin;
+  const float* const first = at.a + pass.row_begin * g.a_stride + pass.k_begin;
+  if constexpr (kManyRows) {
+    begin_rows(g, at, pass.row_begin, &first, block);
     const int ends = in_place ? end_panels(block, rows) : 0;
     if (ends > 0) run_ends<kMaxRows>(block, ends, rows);
     pass.panel_end = block.panel_end -= ends;
     if (pass.panel_begin == pass.panel_end) return;
   }
   const PassFetch fetch(g, pass, tiles);
+  if (kManyRows && in_place && fetch.nothing()) return run_row_blocks(block, rows);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
     block.rows = tile_height(pass.row_end - row, tiles, kMaxRows);
     const float* a = at.a + row * g.a_stride + pass.k_begin;
     if (g.choice.k_outside) {
       block.a_stride = pitch;
       a = a_scratch + (row - pass.row_begin) * pitch;
-    } else if (by_columns(p)) {
+    } else if (a_by_columns(p)) {
       transpose_matrix(at.a + pass.k_begin * g.a_stride + row, g.a_stride, a_scratch, g.choice.k_block, depth,
                        block.rows);
       a = a_scratch;
@@ -248,13 +250,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, Pass pass, float* scra
     }
     begin_rows(g, at, row, &a, block);
     fetch.aim(g, pass, count - tiles, at.a + (row + block.rows) * g.a_stride + pass.k_begin, block);
-    const int64_t alike = in_place && block.fetches == 0 ? tiles - 2 : 0;  // all but the last two are of equal height
-    if (alike > 1 && run_plain_rows(block, alike)) {
-      row += (alike - 1) * kMaxRows;
-      tiles -= alike - 1;
-    } else {
-      run_row_block(block);
-    }
+    run_row_block(block);
   }
 }
 
@@ -331,7 +327,6 @@ const GemmKernels gemm_kernels = {.run = run,
                                   .fma_loop = fma_loop,
                                   .fma_loop_flops = 24 * kLanes,
                                   .strassen = kWithStrassen ? run_strassen : nullptr,
-                                  .strassen_weights = kWithStrassen ? strassen_weights : nullptr,
-                                  .row_blocks = run_row_blocks};
+                                  .strassen_weights = kWithStrassen ? strassen_weights : nullptr};
 
 }  // namespace mica::MICA_ISA

@@ -252,6 +252,11 @@ constexpr int buffer_floats() {
   return most;
 }
 
+// The bias of a tile that may reach beyond the last column, or zeros; `bias`: of its first column, or null.
+MICA_INLINE void whole_bias(const float* bias, int64_t columns, int64_t width, float* out) {
+  for (int64_t j = 0; j < width; ++j) out[j] = bias && j < columns ? bias[j] : 0.0f;
+}
+
 __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, int64_t panel, int panels,
                                              TilePlace& place) {
   alignas(64) float buffer[buffer_floats()];
@@ -259,7 +264,7 @@ __attribute__((noinline)) void buffered_tile(const RowBlock& block, TileFn fn, i
   const GemmEpilogue& e = *block.epilogue;
   const int64_t first = panel * kPanel, width = panels * kPanel;
   const int64_t columns = block.n - first < width ? block.n - first : width;
-  for (int64_t j = 0; j < width; ++j) bias[j] = e.bias && j < columns ? e.bias[first + j] : 0.0f;
+  whole_bias(e.bias ? e.bias + first : nullptr, columns, width, bias);
   if (!block.first_k)
     for (int i = 0; i < block.rows; ++i)
       for (int64_t j = 0; j < columns; ++j) buffer[i * width + j] = block.c[i * block.c_stride + first + j];
@@ -397,8 +402,16 @@ MICA_INLINE bool run_plain_rows(const RowBlock& block, int64_t row_tiles) {
   return true;
 }
 
-// Any number of rows, of one segment and without a residual. Those that are first to read their panels go alone.
-void run_row_blocks(RowBlock block, int64_t rows) {
+// On to the rows below `rows` of the block's; `a` is its one segment.
+MICA_INLINE void pass_rows(RowBlock& block, const float*& a, int64_t rows) {
+  a += rows * block.a_stride;
+  block.c += rows * block.c_stride;
+  if (block.residual) block.residual += rows * block.epilogue->residual_stride;
+  block.row += rows;
+}
+
+// Any number of rows of one segment, for which nothing is fetched. Those that are first to read their panels go alone.
+__attribute__((noinline)) void run_row_blocks(RowBlock block, int64_t rows) {
   const float* a = block.segments[0];
   block.segments = &a;
   int64_t tiles = (rows + kMaxRows - 1) / kMaxRows;
@@ -413,8 +426,7 @@ void run_row_blocks(RowBlock block, int64_t rows) {
       run_row_block(block);
     }
     block.first_rows = false;
-    a += done * block.a_stride;
-    block.c += done * block.c_stride;
+    pass_rows(block, a, done);
     rows -= done;
     tiles -= alike;
   }
