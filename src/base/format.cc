@@ -15,9 +15,8 @@ std::string_view print(const FormatArg& arg, char (&buffer)[64]) {
   switch (arg.kind) {
     case FormatArg::Kind::kSigned: return text(std::to_chars(buffer, buffer + 64, arg.i));
     case FormatArg::Kind::kUnsigned: return text(std::to_chars(buffer, buffer + 64, arg.u));
-    case FormatArg::Kind::kDouble:
-      return text(arg.single ? std::to_chars(buffer, buffer + 64, static_cast<float>(arg.d))
-                             : std::to_chars(buffer, buffer + 64, arg.d));
+    case FormatArg::Kind::kDouble: return text(std::to_chars(buffer, buffer + 64, arg.d));
+    case FormatArg::Kind::kFloat: return text(std::to_chars(buffer, buffer + 64, static_cast<float>(arg.d)));
     case FormatArg::Kind::kBool: return arg.u ? "true" : "false";
     case FormatArg::Kind::kChar: buffer[0] = static_cast<char>(arg.u); return {buffer, 1};
     case FormatArg::Kind::kText: break;

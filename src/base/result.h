@@ -89,13 +89,17 @@ class [[nodiscard]] Error {
 };
 
 // The text is as long as it has to be. Out of line, because there is a call of `error` for everything that can go
-// wrong.
+// wrong; and by types that stand for several, so that few lists of types have code.
 Error format_error(Code code, std::string_view pattern, const FormatArg* args, size_t count);
 
-template <class... Args>
-Error error(Code code, std::string_view pattern, const Args&... args) {
+template <class... Passed>
+Error error_of(Code code, std::string_view pattern, Passed... args) {
   const FormatArg list[sizeof...(args) + 1] = {FormatArg(args)..., FormatArg(0)};
   return format_error(code, pattern, list, sizeof...(args));
+}
+template <class... Args>
+[[gnu::always_inline]] inline Error error(Code code, std::string_view pattern, const Args&... args) {
+  return error_of<FormatPassed<Args>...>(code, pattern, args...);
 }
 inline Error out_of_memory() { return Error(Code::kOutOfMemory, "out of memory"); }
 
