@@ -7,25 +7,42 @@
 namespace mica::MICA_ISA {
 namespace {
 
+// Lines of many rows that no processor foresees: those of a vector's rows, both ends of which may lie in a line.
+MICA_INLINE void prefetch_rows(const float* in, int64_t in_stride, int64_t width) {
+  MICA_UNROLL for (int r = 0; r < kLanes; ++r, in += in_stride) {
+    prefetch(in);
+    prefetch(in + width - 1);
+  }
+}
+
+// From line to line of a vector's rows; from row to row of a line where it is the result's rows that share sets of the
+// first-level cache, so that their lines are written whole.
 void transpose_matrix(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows,
                       int64_t columns) {
-  int64_t i = 0;
-  for (; i + kLanes <= rows; i += kLanes) {
-    int64_t j = 0;
-    for (; j + kLanes <= columns; j += kLanes) {
+  constexpr int64_t kShared = 512, kAheadRows = 32;  // floats from row to row, or a multiple, that share sets
+  const bool by_lines = out_stride % kShared == 0 && in_stride % kShared != 0;
+  const int64_t whole = rows / kLanes * kLanes, step = by_lines ? kPanel : columns;
+  for (int64_t line = 0; line < columns; line += step) {
+    const int64_t end = line + step < columns ? line + step : columns;
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      const float* from = in + i * in_stride;
+      if (by_lines && i + kAheadRows < whole)
+        prefetch_rows(from + kAheadRows * in_stride + line, in_stride, end - line);
+      int64_t j = line;
       F32 block[kLanes];
-      MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load(in + (i + r) * in_stride + j);
+      for (; j + kLanes <= end; j += kLanes) {
+        MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load(from + r * in_stride + j);
+        transpose(block);
+        MICA_UNROLL for (int r = 0; r < kLanes; ++r) store(out + (j + r) * out_stride + i, block[r]);
+      }
+      if (j == end) continue;
+      const auto width = static_cast<int>(end - j);
+      MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load_partial(from + r * in_stride + j, width);
       transpose(block);
-      MICA_UNROLL for (int r = 0; r < kLanes; ++r) store(out + (j + r) * out_stride + i, block[r]);
+      for (int r = 0; r < width; ++r) store(out + (j + r) * out_stride + i, block[r]);
     }
-    if (j == columns) continue;
-    const auto width = static_cast<int>(columns - j);
-    F32 block[kLanes];
-    MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load_partial(in + (i + r) * in_stride + j, width);
-    transpose(block);
-    for (int r = 0; r < width; ++r) store(out + (j + r) * out_stride + i, block[r]);
   }
-  for (; i < rows; ++i) {
+  for (int64_t i = whole; i < rows; ++i) {
     int64_t j = 0;
     for (; j + kLanes <= columns; j += kLanes)
       store_strided(out + j * out_stride + i, out_stride, load(in + i * in_stride + j));

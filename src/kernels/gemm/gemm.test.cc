@@ -441,6 +441,26 @@ TEST_P(Gemm, EveryFinishedRectangleIsShownOnce) {
   EXPECT_EQ(p.c, doubled);
 }
 
+// Also where rows of either side, or of both, share sets of the first-level cache. Nothing beside them is read or
+// written.
+TEST_P(Gemm, MatricesAreTransposed) {
+  for (const int64_t rows : {1, 7, 16, 47, 81})
+    for (const int64_t columns : {1, 5, 16, 35})
+      for (const int64_t in_stride : {columns, columns + 3, int64_t{512}})
+        for (const int64_t out_stride : {rows, rows + 5, int64_t{512}, int64_t{1024}}) {
+          const auto in_size = static_cast<size_t>((rows - 1) * in_stride + columns);
+          const auto out_size = static_cast<size_t>((columns - 1) * out_stride + rows);
+          std::vector<float> in(in_size, kNan), out(out_size + 1, kUntouched), expected = out;
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j) {
+              const auto x = static_cast<float>(i * columns + j);
+              in[static_cast<size_t>(i * in_stride + j)] = expected[static_cast<size_t>(j * out_stride + i)] = x;
+            }
+          gemm_kernels(GetParam()).transpose(in.data(), in_stride, out.data(), out_stride, rows, columns);
+          ASSERT_EQ(out, expected) << rows << " x " << columns << ", " << in_stride << " and " << out_stride;
+        }
+}
+
 TEST_P(Gemm, EmptyProductsHaveNoTasks) {
   EXPECT_EQ(choose_gemm({.m = 0, .n = 5, .k = 5}, GetParam(), {}).tasks, 0);
   EXPECT_EQ(choose_gemm({.m = 5, .n = 0, .k = 5}, GetParam(), {}).tasks, 0);
