@@ -94,19 +94,10 @@ class Vector : private VectorBytes {
     while (size_ < n) new (data() + size_++) T();
     return {};
   }
-  // `items` may be a part of this vector.
+  // Of bytes to be copied; `items` may be a part of this vector.
   Status append(std::span<const T> items) {
-    if constexpr (kBytes) {
-      return append_bytes(items.data(), items.size(), kElement);
-    } else {
-      const bool own =
-          std::less_equal<const T*>()(data(), items.data()) && std::less<const T*>()(items.data(), data() + size_);
-      const size_t offset = own ? static_cast<size_t>(items.data() - data()) : 0;
-      MICA_TRY_STATUS(grow(size_ + items.size()));
-      const T* source = own ? data() + offset : items.data();
-      for (size_t i = 0; i < items.size(); ++i) new (data() + size_++) T(source[i]);
-      return {};
-    }
+    static_assert(kBytes);
+    return append_bytes(items.data(), items.size(), kElement);
   }
   // `items` are not a part of this vector.
   Status assign(std::span<const T> items) {

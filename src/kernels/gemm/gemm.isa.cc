@@ -15,12 +15,12 @@ MICA_INLINE void prefetch_rows(const float* in, int64_t in_stride, int64_t width
   }
 }
 
-// From line to line of a vector's rows; from row to row of a line where it is the result's rows that share sets of the
-// first-level cache, so that their lines are written whole.
+// From line to line of a vector's rows; from row to row of a line where it is the result's rows, or every other one,
+// that collide, so that their lines are written whole.
 void transpose_matrix(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows,
                       int64_t columns) {
-  constexpr int64_t kShared = 512, kAheadRows = 32;  // floats from row to row, or a multiple, that share sets
-  const bool by_lines = out_stride % kShared == 0 && in_stride % kShared != 0;
+  constexpr int64_t kAheadRows = 32;
+  const bool by_lines = rows_collide(2 * out_stride) && !rows_collide(2 * in_stride);
   const int64_t whole = rows / kLanes * kLanes, step = by_lines ? kPanel : columns;
   for (int64_t line = 0; line < columns; line += step) {
     const int64_t end = line + step < columns ? line + step : columns;
