@@ -7,7 +7,7 @@
 namespace mica::MICA_ISA {
 namespace {
 
-// Lines of many rows that no processor foresees: those of a vector's rows, both ends of which may lie in a line.
+// A run of each of a vector's rows, which may lie in two lines: no processor foresees what so many rows read.
 MICA_INLINE void prefetch_rows(const float* in, int64_t in_stride, int64_t width) {
   MICA_UNROLL for (int r = 0; r < kLanes; ++r, in += in_stride) {
     prefetch(in);
