@@ -14,12 +14,18 @@ namespace {
 
 int64_t whole_lines(int64_t n) { return ceil_div(n, kPanel) * kPanel; }
 
-constexpr int64_t kTasksPerThread = 2;
+constexpr int64_t kTasksPerThread = 2, kColumnTasksPerThread = 3;
 constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 266;
-// Sixteen numbers of A's sums, read and written, and of the products on their way into a sum; bytes a cycle of these,
-// in addition, where the products of a block leave the second-level cache. Where additions have units of their own
-// they wait for less, if vectors are 64 bytes: of shorter ones twice as many instructions must begin.
-constexpr double kSumCycles = 11, kPartCycles = 8, kFarPartBytes = 5, kAddsApart = 0.375;
+// Sixteen numbers of A's sums, read and written, and of the products on their way into a sum. Where additions have
+// units of their own they wait for less, if vectors are 64 bytes: of shorter ones twice as many instructions must
+// begin.
+constexpr double kSumCycles = 11, kPartCycles = 8, kAddsApart = 0.375;
+// Bytes a cycle of the products' parts, in addition, where those of a block leave the second-level cache. The
+// multiply-adds of shorter vectors take twice as long, and more of the way passes beside them, unless threads share it.
+constexpr double kFarPartBytes = 5, kHiddenPartBytes = 12;
+double far_part_bytes(Isa isa, const GemmLimits& limits) {
+  return isa == Isa::kAvx512 || limits.threads > 1 ? kFarPartBytes : kHiddenPartBytes;
+}
 // What the seven products take beside plain ones of their sizes: they add what a buffer holds, and their weights stay
 // in no cache from one block of rows to the next.
 constexpr double kProductPrice = 1.015;
@@ -58,12 +64,15 @@ double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int6
   const double sums = static_cast<double>(rows * 4 * panel_count(half.k)) * kSumCycles;
   const int64_t part_floats = rows * panels * kPanel, part_bytes = part_floats * static_cast<int64_t>(sizeof(float));
   double parts = static_cast<double>(kStrassenProducts * rows * panels) * kPartCycles;
-  if (8 * part_bytes > limits.l2_bytes) parts += static_cast<double>(kStrassenProducts * part_bytes) / kFarPartBytes;
+  if (8 * part_bytes > limits.l2_bytes)
+    parts += static_cast<double>(kStrassenProducts * part_bytes) / far_part_bytes(isa, limits);
   const bool apart = limits.adds_apart && isa == Isa::kAvx512;
   return overlapped(product * kProductPrice, weights, limits) + (sums + parts) * (apart ? kAddsApart : 1);
 }
 
-double strassen_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
+// Of one thread: the algorithm must not depend on their number, since its bits do.
+double strassen_cycles(const GemmProblem& p, Isa isa, GemmLimits limits) {
+  limits.threads = 1;
   const StrassenHalves half = strassen_halves(p);
   const int64_t block = least(half.m, rows_of_block(half, cost_lanes(isa).rows, limits.l2_bytes));
   const double blocks = static_cast<double>(half.m) / static_cast<double>(block);
@@ -78,7 +87,8 @@ void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, 
   const int64_t first = ceil_div(half.m, c.m_block), most_tasks = kTasksPerThread * limits.threads;
   double best = 0;
   for (int64_t m_tasks = first; m_tasks <= least(tiles, most(first, most_tasks)); ++m_tasks)
-    for (int64_t n_tasks = 1; n_tasks <= least(ceil_div(panels, 2), limits.threads); ++n_tasks) {
+    for (int64_t n_tasks = 1; n_tasks <= least(ceil_div(panels, 2), kColumnTasksPerThread * limits.threads);
+         ++n_tasks) {
       const int64_t rows = ceil_div(half.m, m_tasks), columns = panels_of_task(panels, n_tasks, 1);
       const int64_t tasks = ceil_div(half.m, rows) * ceil_div(panels, columns);
       const double cycles = static_cast<double>(ceil_div(tasks, limits.threads)) *

@@ -317,6 +317,29 @@ TEST(GemmAlgorithms, UnitsForAdditionsHelpLongVectors) {
   EXPECT_EQ(choose_gemm_algorithm({.m = 196, .n = 256, .k = 1024}, Isa::kAvx2, apart, {}), GemmAlgorithm::kStrassen);
 }
 
+// Parts beyond the second-level cache pass beside the multiply-adds of short vectors, for one thread; the algorithm,
+// whose bits differ, is the same for any number.
+TEST(GemmAlgorithms, DoNotDependOnThreads) {
+  GemmLimits limits{.l1_bytes = 32 << 10, .l2_bytes = 512 << 10};
+  const GemmProblem wide{.m = 128, .n = 2048, .k = 512};
+  EXPECT_EQ(choose_gemm_algorithm(wide, Isa::kAvx2, limits, {}), GemmAlgorithm::kStrassen);
+  EXPECT_EQ(choose_gemm_algorithm(wide, Isa::kAvx512, limits, {}), GemmAlgorithm::kPlain);
+  EXPECT_EQ(choose_strassen(wide, Isa::kAvx2, limits).n_tasks, 1);
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kSse2, Isa::kNeon})
+    for (const GemmProblem& p :
+         {wide, GemmProblem{.m = 196, .n = 512, .k = 512}, GemmProblem{.m = 98, .n = 96, .k = 99}})
+      for (int threads : {2, 3, 8}) {
+        limits.threads = 1;
+        const GemmCandidate alone = gemm_candidates(p, isa, limits).list[1];
+        limits.threads = threads;
+        EXPECT_EQ(gemm_candidates(p, isa, limits).list[1].cycles, alone.cycles) << p.m << " " << threads;
+      }
+  limits.threads = 2;
+  const StrassenChoice shared = choose_strassen(wide, Isa::kAvx2, limits);
+  EXPECT_GT(shared.n_tasks, 2);
+  EXPECT_LE(8 * shared.m_block * shared.n_block * 4, limits.l2_bytes);
+}
+
 TEST(GemmAlgorithms, AreRefusedWhereTheyAreTooInexact) {
   EXPECT_LE(8 * strassen_error(400000), kMostGemmError);
   const GemmProblem deep{.m = 64, .n = 64, .k = 1000000};
