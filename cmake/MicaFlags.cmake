@@ -5,8 +5,7 @@ target_compile_options(mica_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual
 target_include_directories(mica_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include
   ${CMAKE_BINARY_DIR}/generated)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC bug 105651: false alarms inside std::string, those of overflow where its header is precompiled.
-  target_compile_options(mica_flags INTERFACE -Wno-restrict -Wno-stringop-overflow)
+  target_compile_options(mica_flags INTERFACE -Wno-restrict)  # GCC bug 105651: false alarms inside std::string
 endif()
 if(MICA_WERROR)
   target_compile_options(mica_flags INTERFACE -Werror)
@@ -24,12 +23,3 @@ add_library(mica_runtime_flags INTERFACE)
 target_link_libraries(mica_runtime_flags INTERFACE mica_flags)
 target_compile_options(mica_runtime_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>
   -ffunction-sections -fdata-sections)
-
-# Headers that most files of a target include are read once: half of what its smaller files take to compile. A file that
-# forgets one of them compiles all the same, but not with CMAKE_DISABLE_PRECOMPILE_HEADERS, as in the preset `clang`.
-set(MICA_RUNTIME_HEADERS <algorithm> <cmath> <functional> <string> [["types/op.h"]] [["step/run.h"]])
-set(MICA_COMPILER_HEADERS <algorithm> <map> <memory> <optional> <string> <unordered_map> <vector> [["types/op.h"]]
-  [["ir/graph.h"]])
-set(MICA_TOOLS_HEADERS ${MICA_COMPILER_HEADERS} <fmt/format.h> <nlohmann/json.hpp>)
-# The command knows the C++ interface alone, whose names are also the library's.
-set(MICA_COMMAND_HEADERS <algorithm> <memory> <optional> <string> <vector> <fmt/format.h> <nlohmann/json.hpp>)

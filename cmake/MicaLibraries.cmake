@@ -38,6 +38,7 @@ mica_op_table(run_table run RunDef step/run.h ".run" ${op_runtime_sources})
 # themselves (.run.cc), and the worker pool (base/threads) are built for speed, but for hooks whose steps do nothing but
 # call kernels. Sanitizers want levels and tables as they are.
 if(NOT MICA_SANITIZE)
+  set(small_sources ${runtime_sources} ${op_runtime_sources})
   set(choices conv/choose conv/conv conv/cost conv/picture_band conv/transpose eltwise/eltwise gemm/choose gemm/cost
     gemm/gemm gemm/strassen move/move norm/norm pack/form pool/pool quant/quant recurrent/recurrent reduce/integers
     reduce/reduce
@@ -47,20 +48,18 @@ if(NOT MICA_SANITIZE)
   list(JOIN choices "|" choices)
   list(JOIN calling_hooks "|" calling_hooks)
   # The walk of recurrent layers through time is in a shared file; nothing but the reference draws random numbers.
-  set(fast_sources ${runtime_sources} ${op_runtime_sources})
+  set(fast_sources ${small_sources})
   list(FILTER fast_sources INCLUDE REGEX
     "/(kernels/.*|(base/threads|rnn/recurrent_step\\.shared|random/random_[a-z]+)\\.cc|[a-z0-9_]+\\.run\\.cc)$")
   list(FILTER fast_sources EXCLUDE REGEX "/(kernels/(${choices})\\.cc|(${calling_hooks})\\.run\\.cc)$")
+  list(REMOVE_ITEM small_sources ${fast_sources})
   # A compiler's or importer's exception passes through functions of the runtime that call back: visitors of attributes,
   # scopes of inference. Where there are none, nothing unwinds.
   if(NOT MICA_BUILD_TOOLS AND NOT MICA_BUILD_TESTS)
     set(no_tables -fno-asynchronous-unwind-tables -fno-unwind-tables)
     set_property(SOURCE ${runtime_sources} ${op_runtime_sources} APPEND PROPERTY COMPILE_OPTIONS ${no_tables})
   endif()
-  set(small_level $<$<NOT:$<CONFIG:Debug>>:-Os>)
-  # Precompiled headers are those of one level.
-  set_source_files_properties(${fast_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-  set_property(SOURCE ${fast_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  set_property(SOURCE ${small_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
   # Copies of any stride: they wait for memory, not for vectors.
   set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels/pack/pack.cc APPEND PROPERTY COMPILE_OPTIONS
     $<$<NOT:$<CONFIG:Debug>>:-O2>)
@@ -72,8 +71,6 @@ function(mica_runtime_target name kind)
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:mica_runtime_flags> PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
     PRIVATE ${CMAKE_BINARY_DIR}/generated)
-  target_compile_options(${name} PRIVATE ${small_level})
-  target_precompile_headers(${name} PRIVATE ${MICA_RUNTIME_HEADERS})
 endfunction()
 mica_runtime_target(mica_runtime STATIC)
 
@@ -88,12 +85,10 @@ mica_op_table(lower_table lower LowerDef ir/lower.h ".lower" ${op_lower_sources}
   mica_op_table(rule_table rules_tables RuleSet passes/rewrite.h ".rules" ${compiler_sources})
 add_library(mica_compiler STATIC ${unless_tools} ${compiler_sources} ${op_lower_sources} ${lower_table} ${rule_table})
 target_link_libraries(mica_compiler PUBLIC mica_runtime PRIVATE mica_flags)
-target_precompile_headers(mica_compiler PRIVATE ${MICA_COMPILER_HEADERS})
 
 mica_op_table(spelling_table spellings SpellingTable ir/spelling.h ".import" ${op_import_sources})
 add_library(mica_importers STATIC ${unless_tools} ${op_import_sources} ${spelling_table})
 target_link_libraries(mica_importers PUBLIC mica_compiler PRIVATE mica_flags)
-target_precompile_headers(mica_importers REUSE_FROM mica_compiler)
 
 if(MICA_BUILD_TOOLS)
   find_package(Protobuf REQUIRED)
@@ -120,14 +115,12 @@ if(MICA_BUILD_TOOLS)
   if(tools_sources)
     add_library(mica_tools STATIC ${tools_sources} ${mica_ceiling_objects})
     target_link_libraries(mica_tools PUBLIC mica_importers PRIVATE mica_flags fmt::fmt nlohmann_json::nlohmann_json)
-    target_precompile_headers(mica_tools PRIVATE ${MICA_TOOLS_HEADERS})
   endif()
 
   mica_glob(cli_sources apps/cli/*.cc)
   if(cli_sources)
     add_executable(mica ${cli_sources})
     target_link_libraries(mica PRIVATE mica_tools mica_flags fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
-    target_precompile_headers(mica PRIVATE ${MICA_COMMAND_HEADERS})
     # Libraries with operators of a user's find the C interface in the command.
     set_target_properties(mica PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} ENABLE_EXPORTS ON)
   endif()

@@ -1,4 +1,5 @@
 // Operators of the caller's: an OpDef whose functions find the caller's through the definition they belong to.
+#include <algorithm>
 #include <cstring>
 #include <new>
 

@@ -3,7 +3,6 @@
 // Non-goals: freeing one object, and growing in place. Blocks double from `first_block` to kLargestBlock; a larger
 // request gets a block of its own size.
 #pragma once
-#include <algorithm>
 #include <cstring>
 #include <new>
 #include <span>
@@ -17,7 +16,7 @@ namespace mica {
 
 class Arena {
  public:
-  explicit Arena(size_t first_block = 4096) : next_size_(std::max(first_block, kLeastBlock)) {}
+  explicit Arena(size_t first_block = 4096) : next_size_(larger(first_block, kLeastBlock)) {}
   Arena(Arena&& other) noexcept : next_size_(other.next_size_) { swap(other); }
   Arena& operator=(Arena&& other) noexcept { return swap(other), *this; }
   Arena(const Arena&) = delete;
@@ -57,14 +56,14 @@ class Arena {
   Result<std::span<T>> copy(std::span<const T> source) {
     static_assert(std::is_trivially_copyable_v<T>);
     MICA_TRY(const std::span<T> made, make_array<T>(source.size()));
-    std::copy(source.begin(), source.end(), made.begin());
+    if (!source.empty()) memcpy(made.data(), source.data(), source.size_bytes());
     return made;
   }
   // The copy ends with a zero that the view does not count.
   Result<std::string_view> copy_text(std::string_view text) {
     char* chars = static_cast<char*>(allocate(text.size() + 1, 1));
     if (!chars) return out_of_memory();
-    std::copy(text.begin(), text.end(), chars);
+    if (!text.empty()) memcpy(chars, text.data(), text.size());
     chars[text.size()] = 0;
     return std::string_view(chars, text.size());
   }
@@ -98,15 +97,18 @@ class Arena {
     block.used = start + bytes;
     return block.data() + start;
   }
+  static constexpr size_t larger(size_t a, size_t b) { return a > b ? a : b; }
   Block* add_block(size_t least) {
-    const size_t size = std::max(least, next_size_);
+    const size_t size = larger(least, next_size_);
     Block* block = static_cast<Block*>(mica::allocate(sizeof(Block) + size));
     if (!block) return nullptr;
     *block = {nullptr, size, 0};
     (current_ ? current_->next : first_) = block;
     current_ = block;
     reserved_ += sizeof(Block) + size;
-    next_size_ = std::min(next_size_ * 2, std::max(next_size_, kLargestBlock));
+    next_size_ = next_size_ >= kLargestBlock      ? next_size_
+                 : next_size_ * 2 < kLargestBlock ? next_size_ * 2
+                                                  : kLargestBlock;
     return block;
   }
   void swap(Arena& other) {

@@ -2,7 +2,6 @@
 // trimmed one those that a list of `mica convert --trim` names. Decided while compiling, so that nothing is left of a
 // part that is not there.
 #pragma once
-#include <iterator>
 #include <string_view>
 
 // A whole build includes nothing here that was made for it: a compiler cache then knows its files wherever it stands.

@@ -1,6 +1,5 @@
 // Tables that the build makes from file names.
 #pragma once
-#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -16,8 +15,13 @@ struct TableRow {
 // Rows are sorted by name; null when there is none.
 template <class T>
 const T* find_row(std::span<const TableRow<T>> rows, std::string_view name) {
-  const auto row = std::ranges::lower_bound(rows, name, {}, &TableRow<T>::name);
-  return row != rows.end() && row->name == name ? row->definition : nullptr;
+  while (!rows.empty()) {
+    const size_t half = rows.size() / 2;
+    const TableRow<T>& middle = rows[half];
+    if (middle.name == name) return middle.definition;
+    rows = middle.name < name ? rows.subspan(half + 1) : rows.first(half);
+  }
+  return nullptr;
 }
 
 }  // namespace mica

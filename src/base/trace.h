@@ -4,7 +4,6 @@
 // Recording is thread-safe, allocates nothing, and costs two clock reads and a few stores; switched off, one load. When
 // the memory is full the oldest events are overwritten. Reading is for when nobody records.
 #pragma once
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
@@ -30,7 +29,7 @@ class Trace {
   // Room for `capacity` events, at least one. Starts switched off.
   static Result<Trace> create(size_t capacity) {
     Trace made;
-    MICA_TRY_STATUS(made.slots_.resize(std::max<size_t>(capacity, 1)));
+    MICA_TRY_STATUS(made.slots_.resize(capacity > 0 ? capacity : 1));
     return made;
   }
   Trace(Trace&& other) noexcept : slots_(std::move(other.slots_)), next_(other.next_.load()), on_(other.on_.load()) {}

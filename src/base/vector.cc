@@ -1,6 +1,7 @@
 #include "base/vector.h"
 
 #include <cstring>
+#include <functional>
 
 namespace mica {
 

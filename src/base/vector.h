@@ -1,10 +1,9 @@
 // A growable array whose growth can fail: the runtime's only dynamic array. Move-only; elements move when it grows.
 #pragma once
-#include <algorithm>
-#include <functional>
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "base/result.h"
 
@@ -83,7 +82,7 @@ class Vector : private VectorBytes {
     }
   }
   Status push_back(T value) {
-    if (size_ == capacity_) MICA_TRY_STATUS(grow(std::max<size_t>(size_ + 1, 8)));
+    if (size_ == capacity_) MICA_TRY_STATUS(grow(size_ < 8 ? 8 : size_ + 1));
     new (data() + size_++) T(std::move(value));
     return {};
   }

@@ -1,5 +1,6 @@
 // docs/file-format.md against the writer: the documented places, and the worked example byte for byte.
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <fstream>
 #include <iterator>

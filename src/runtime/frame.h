@@ -1,5 +1,7 @@
 // The memory of one running function: arena, slots for values that outlive a segment, object slots.
 #pragma once
+#include <algorithm>
+
 #include "base/os.h"
 #include "runtime/bound.h"
 

@@ -1,5 +1,7 @@
 #include "runtime/row_chains.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 
 namespace mica {

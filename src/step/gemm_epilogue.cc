@@ -1,5 +1,6 @@
 #include "step/gemm_epilogue.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace mica {

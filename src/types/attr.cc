@@ -1,4 +1,5 @@
 // The form of attributes in memory and files, and what follows from it: equality, hashes, defaults.
+#include <algorithm>
 #include <cstring>
 
 #include "base/hash.h"

@@ -40,7 +40,11 @@ struct FixedList {
   }
   // Item i, or `otherwise` when the list is shorter: lists that a model leaves out are empty.
   T get(size_t i, T otherwise) const { return i < count ? items[i] : otherwise; }
-  bool operator==(const FixedList& o) const { return std::ranges::equal(span(), o.span()); }
+  bool operator==(const FixedList& o) const {
+    bool same = count == o.count;
+    for (uint32_t i = 0; same && i < count; ++i) same = items[i] == o.items[i];
+    return same;
+  }
 };
 using Ints = FixedList<int64_t, 2 * kMaxRank>;
 using Floats = FixedList<float, 2 * kMaxRank>;

@@ -1,5 +1,6 @@
 #include "types/custom.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 

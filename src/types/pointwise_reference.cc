@@ -1,6 +1,8 @@
 // The reference of element-wise operators.
 #include "types/infer.h"
 
+#include <algorithm>
+
 namespace mica {
 namespace {
 

@@ -1,5 +1,6 @@
 #include "operand.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

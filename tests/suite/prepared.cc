@@ -1,5 +1,7 @@
 #include "prepared.h"
 
+#include <algorithm>
+
 #include "types/evaluate.h"
 
 namespace mica::suite {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "device/cpu/every_isa.h"
 #include "prepared.h"
 

@@ -19,13 +19,12 @@ esac
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
 mapfile -t files < <(python3 - "$build" "$database" "${wanted[@]}" <<'PYTHON'
-import json, os, re, sys
+import json, os, sys
 build, database, *wanted = sys.argv[1:]
 commands = {os.path.relpath(e["file"]): e for e in json.load(open(f"{build}/compile_commands.json"))}
 commands = {f: commands[f] for f in wanted if f in commands and not f.endswith(".test.cc")}
 for entry in commands.values():
     entry["command"] = entry["command"].replace(" -fvect-cost-model=dynamic", "")  # an error to Clang
-    entry["command"] = re.sub(r" -include \S+/cmake_pch\.hxx", "", entry["command"])  # precompiled by another compiler
 json.dump(list(commands.values()), open(f"{database}/compile_commands.json", "w"))
 print("\n".join(sorted(commands)), end="")
 PYTHON

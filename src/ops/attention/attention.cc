@@ -1,6 +1,7 @@
 // Vaswani et al., Attention Is All You Need (arXiv:1706.03762); grouped queries: Ainslie et al. (arXiv:2305.13245).
 #include "ops/attention/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

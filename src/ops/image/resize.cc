@@ -1,5 +1,6 @@
 #include "ops/image/resize.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -1,5 +1,7 @@
 #include "ops/matmul/gemm.h"
 
+#include <algorithm>
+
 #include "ops/matmul/product_step.h"
 
 namespace mica {

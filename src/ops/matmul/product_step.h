@@ -1,5 +1,6 @@
 // The matrix product of fp32 operands with any strides as one step: what matmul and gemm share.
 #pragma once
+#include <algorithm>
 #include <bit>
 
 #include "base/format.h"

@@ -1,5 +1,6 @@
 #include "ops/move/trilu.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "types/operand.h"

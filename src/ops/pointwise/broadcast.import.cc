@@ -1,4 +1,6 @@
 // How element-wise operators of several operands are spelled, with the one-sided broadcasting of the oldest versions.
+#include <algorithm>
+
 #include "ir/spelling.h"
 #include "ops/pointwise/bit_cast.h"
 #include "ops/pointwise/bit_shift.h"

@@ -1,5 +1,6 @@
 #include "ops/pointwise/cast.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 

@@ -1,5 +1,7 @@
 #include "ops/pool/pool.h"
 
+#include <algorithm>
+
 namespace mica {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "ops/pool/pool_step.h"
 
+#include <algorithm>
+
 namespace mica::pool {
 
 void run_pool_step(const void* arguments, void* const* operands, const TaskRange& range) {

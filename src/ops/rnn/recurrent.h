@@ -4,6 +4,7 @@
 // [directions, 2·gates·hidden] (of W, then of R), lengths [batch], initial h [directions, batch, hidden]; results Y
 // [time, directions, batch, hidden] and the last h. With `batch_first` x and Y begin with the batch, the states too.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "types/dense.h"

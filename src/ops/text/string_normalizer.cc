@@ -2,6 +2,8 @@
 // is what every locale agrees on.
 #include "ops/text/string_normalizer.h"
 
+#include <algorithm>
+
 #include "types/operand.h"
 #include "types/stop.h"
 
