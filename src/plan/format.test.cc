@@ -1,7 +1,7 @@
 // docs/file-format.md against the writer: the documented places, and the worked example byte for byte.
 #include <gtest/gtest.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <sstream>

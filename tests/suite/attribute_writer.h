@@ -1,6 +1,7 @@
 // Attribute structs filled from a problem's list.
 #pragma once
 #include <gtest/gtest.h>
+
 #include <algorithm>
 
 #include "problem.h"

@@ -20,8 +20,9 @@ constexpr int64_t kLeastBlockRows = 112, kNearBlockRows = 160, kMostBlockRows = 
 // units of their own they wait for less, if vectors are 64 bytes: of shorter ones twice as many instructions must
 // begin.
 constexpr double kSumCycles = 11, kPartCycles = 8, kAddsApart = 0.375;
-// Bytes a cycle of the products' parts, in addition, where those of a block leave the second-level cache. The
-// multiply-adds of shorter vectors take twice as long, and more of the way passes beside them, unless threads share it.
+// Bytes a cycle of the products' parts, in addition, where those of a block leave the second-level cache: as measured
+// with AVX-512, and with AVX2 by one thread. Shorter vectors' multiply-adds take longer and seem to hide more of the
+// way.
 constexpr double kFarPartBytes = 5, kHiddenPartBytes = 12;
 double far_part_bytes(Isa isa, const GemmLimits& limits) {
   return isa == Isa::kAvx512 || limits.threads > 1 ? kFarPartBytes : kHiddenPartBytes;
@@ -85,10 +86,10 @@ void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, 
   const StrassenHalves half = strassen_halves(p);
   const int64_t tile_rows = gemm_tile_rows(isa), tiles = ceil_div(half.m, tile_rows), panels = panel_count(half.n);
   const int64_t first = ceil_div(half.m, c.m_block), most_tasks = kTasksPerThread * limits.threads;
+  const int64_t most_columns = least(ceil_div(panels, 2), kColumnTasksPerThread * limits.threads);
   double best = 0;
   for (int64_t m_tasks = first; m_tasks <= least(tiles, most(first, most_tasks)); ++m_tasks)
-    for (int64_t n_tasks = 1; n_tasks <= least(ceil_div(panels, 2), kColumnTasksPerThread * limits.threads);
-         ++n_tasks) {
+    for (int64_t n_tasks = 1; n_tasks <= most_columns; ++n_tasks) {
       const int64_t rows = ceil_div(half.m, m_tasks), columns = panels_of_task(panels, n_tasks, 1);
       const int64_t tasks = ceil_div(half.m, rows) * ceil_div(panels, columns);
       const double cycles = static_cast<double>(ceil_div(tasks, limits.threads)) *
