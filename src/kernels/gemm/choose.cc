@@ -84,6 +84,17 @@ void take_scratch(const GemmProblem& p, GemmChoice& c) {
   if (c.copies_rows) c.scratch_floats += c.tile_rows * copied_pitch(c.k_block);
 }
 
+// Where rows of A stay in the second-level cache, a quarter of it at a time passes one panel after the other; all
+// panels of a task are then one group. More rows want fetches for themselves.
+void take_panel_rows(const GemmProblem& p, Isa isa, const GemmLimits& limits, GemmChoice& c) {
+  if (!gemm_kernels(isa).by_panels || !b_in_panels(p) || a_by_columns(p) || c.k_outside || c.copies_rows) return;
+  const int64_t row_bytes = 4 * p.k;
+  if (p.k == 0 || p.k > kColumnDepth || c.k_block < p.k || c.m_block < 2 * c.tile_rows) return;
+  if (c.m_block * row_bytes > limits.l2_bytes / 2) return;
+  c.panel_rows = most(limits.l2_bytes / 4 / row_bytes / c.tile_rows, 2) * c.tile_rows;
+  c.n_group = c.n_block;
+}
+
 }  // namespace
 
 int gemm_tile_rows(Isa isa) { return gemm_kernels(isa).tile_rows; }
@@ -136,13 +147,15 @@ GemmChoice choose_gemm(const GemmProblem& p, Isa isa, const GemmLimits& limits) 
   c.tasks = batches * c.m_tasks * c.n_tasks;
   c.few_rows = kWithFewRows && p.b_form != MatrixForm::kPanels && p.m <= kMostFewRows;
   take_scratch(p, c);
+  take_panel_rows(p, isa, limits, c);
   return c;
 }
 
 size_t print(const GemmProblem& p, const GemmChoice& c, char* out, size_t size) {
-  return format_to(out, size, "m={} n={} k={} batch={}x{} rows={} block={}x{} group={} k_block={} tasks={} scratch={}",
-                   p.m, p.n, p.k, p.batch[0], p.batch[1], c.tile_rows, c.m_block, c.n_block, c.n_group, c.k_block,
-                   c.tasks, c.scratch_floats * static_cast<int64_t>(sizeof(float)));
+  return format_to(
+      out, size, "m={} n={} k={} batch={}x{} rows={} block={}x{} group={} k_block={} panel_rows={} tasks={} scratch={}",
+      p.m, p.n, p.k, p.batch[0], p.batch[1], c.tile_rows, c.m_block, c.n_block, c.n_group, c.k_block, c.panel_rows,
+      c.tasks, c.scratch_floats * static_cast<int64_t>(sizeof(float)));
 }
 
 }  // namespace mica

@@ -3,7 +3,7 @@
 // panel has too few sums to hide the latency of a multiply-add, and what reaches beyond the last column goes through a
 // buffer. Included by gemm.isa.cc.
 #pragma once
-#include "kernels/gemm/tile.inl"
+#include "kernels/gemm/columns.inl"
 
 namespace mica::MICA_ISA {
 
@@ -52,8 +52,9 @@ MICA_INLINE void finish_rows(const float* sums, const GemmEpilogue& e, const Til
 template <int R>
 __attribute__((noinline)) void run_ends(RowBlock block, int panels, int64_t rows) {
   constexpr int64_t kMostRows = 64, kLower = R * kPanelVectors / kEndVectors;
-  static constexpr EndTiles kKinds[] = {{plain_tiles<kPlainLow, R, kPanelVectors>, R, kPanelVectors},
-                                        {plain_tiles<kPlainLow, kLower, kEndVectors>, kLower, kEndVectors}};
+  static constexpr EndTiles kKinds[] = {
+      {plain_tiles<kPlainLow, true, false, R, kPanelVectors>, R, kPanelVectors},
+      {plain_tiles<kPlainLow, true, false, kLower, kEndVectors>, kLower, kEndVectors}};
   const EndTiles end = kKinds[panels - 1];
   const GemmEpilogue& e = *block.epilogue;
   const int64_t width = end.vectors * kLanes;
@@ -71,7 +72,7 @@ __attribute__((noinline)) void run_ends(RowBlock block, int panels, int64_t rows
     const int64_t tiles = (rows < most ? rows : most) / end.rows, done = tiles * end.rows;
     const TilePlace at = TilePlace::first_of(block);
     TilePlace place{at.b, direct ? at.c : sums, direct ? at.c_stride : width, bias, nullptr, at.end, width};
-    end.run(block, place, 1, tiles);
+    end.run(block, place, tiles, 1);
     if (!direct) finish_rows(sums, e, at, done, end.vectors);
     pass_rows(block, a, done);
     rows -= done;

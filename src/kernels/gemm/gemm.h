@@ -38,12 +38,13 @@ struct GemmLimits {
 
 // How a product is computed; nothing here changes its result.
 struct GemmChoice {
-  int tile_rows = 1;         // most rows of a register tile
-  int64_t m_block = 0;       // most rows of a task: all have as many, or one less
-  int64_t n_block = 0;       // panels of a task
-  int64_t n_group = 0;       // panels that stay in the second-level cache while a task's rows pass
-  int64_t k_block = 0;       // steps of k between two visits of C
-  bool k_outside = false;    // all panels of a task pass by for one block of k, and then for the next
+  int tile_rows = 1;       // most rows of a register tile
+  int64_t m_block = 0;     // most rows of a task: all have as many, or one less
+  int64_t n_block = 0;     // panels of a task
+  int64_t n_group = 0;     // panels that stay in the second-level cache while a task's rows pass
+  int64_t k_block = 0;     // steps of k between two visits of C
+  int64_t panel_rows = 0;  // so many rows at a time pass a panel in the first-level cache; 0: panels pass a tile's rows
+  bool k_outside = false;  // all panels of a task pass by for one block of k, and then for the next
   bool fetch_rows = false;   // of A and C, those of the next tile while one is computed: they lie beyond that cache
   bool half_units = false;   // as GemmLimits
   bool copies_rows = false;  // a tile's rows of A out of the way of each other where they collide
@@ -76,8 +77,8 @@ int gemm_tile_rows(Isa isa);
 // Pure: the same numbers give the same choice.
 GemmChoice choose_gemm(const GemmProblem& problem, Isa isa, const GemmLimits& limits);
 
-// "m=784 n=256 k=256 tile=14x32 block=196x16 group=16 k_block=256 tasks=4 scratch=0"; returns the length, writes at
-// most size.
+// "m=784 n=256 k=256 batch=1x1 rows=14 block=196x16 group=16 k_block=256 panel_rows=0 tasks=4 scratch=0"; returns the
+// length, writes at most size.
 size_t print(const GemmProblem& problem, const GemmChoice& choice, char* out, size_t size);
 
 struct GemmArgs {
@@ -103,6 +104,7 @@ struct GemmKernels {
   void (*run)(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
   RowBlockFn row_block;
   int tile_rows, tile_panels;  // of the main tile
+  bool by_panels;              // whether rows may pass panels (GemmChoice::panel_rows)
   // rows x columns of `in` (element (i, j) at i · in_stride + j) to out (element (j, i) at j · out_stride + i).
   void (*transpose)(const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t rows, int64_t columns);
   // Multiply-adds in registers alone, `rounds` times: the processor's peak. `sink` takes one vector (16 floats).

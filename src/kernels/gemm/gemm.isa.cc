@@ -247,6 +247,10 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, Pass pass, float* scra
     pass.panel_end = block.panel_end -= ends;
     if (pass.panel_begin == pass.panel_end) return;
   }
+  if (kManyRows && g.choice.panel_rows > 0 && many_tiles(block).run) {
+    block.first_rows = false;  // they are fetched
+    return run_rows_by_panels(block, rows, g.choice.panel_rows, g.b_next);
+  }
   const PassFetch fetch(g, pass, tiles);
   if (kManyRows && in_place && fetch.nothing()) return run_row_blocks(block, rows);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
@@ -340,6 +344,7 @@ const GemmKernels gemm_kernels = {.run = run,
                                   .row_block = run_row_block,
                                   .tile_rows = kMaxRows,
                                   .tile_panels = kMainPanels,
+                                  .by_panels = kManyRows,
                                   .transpose = transpose_matrix,
                                   .fma_loop = fma_loop,
                                   .fma_loop_flops = 24 * kLanes,

@@ -286,6 +286,43 @@ TEST_P(Gemm, EndsOfManyRows) {
           }
 }
 
+// Rows pass one panel after the other where the set can do so: in one part and in several, by several groups of panels,
+// and with everything that may happen to a sum; a residual lies as the result does, is the result, or lies apart.
+TEST_P(Gemm, ManyRowsPassPanels) {
+  for (int64_t m : {12, 45, 139})
+    for (int64_t n : {16, 48, 90, 330})
+      for (int64_t k : {1, 66, 300})
+        for (Activation activation : {Activation::kNone, Activation::kClip, Activation::kHardSwish, Activation::kSilu})
+          for (int residual : {0, 1, 2, 3}) {
+            Problem p(m, n, k, MatrixForm::kRows, MatrixForm::kPanels);
+            if (n != 90) p.args.c_stride = p.args.epilogue.residual_stride;
+            const bool in_place = residual == 3 && n != 90;
+            p.args.problem.residual_in_place = in_place;
+            p.fill();
+            p.take_epilogue(activation, in_place ? 1 : residual);
+            if (k == 66) p.args.epilogue.bias = nullptr;
+            if (n == 330 && activation == Activation::kClip) p.args.epilogue.b = kInf;
+            SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << " activation "
+                                            << static_cast<int>(activation) << " residual " << residual);
+            std::vector<float> whole;
+            for (int64_t l2 : {1 << 20, 160 << 10}) {
+              if (in_place) {
+                for (int64_t i = 0; i < m; ++i) std::copy_n(&p.residual[i * (n + 2)], n, &p.c[i * (n + 2)]);
+                p.args.epilogue.residual = p.c.data();
+              }
+              p.run(GetParam(), {.l2_bytes = l2});
+              EXPECT_EQ(p.args.choice.panel_rows > 0, gemm_kernels(GetParam()).by_panels && 8 * m * k <= l2);
+              if (whole.empty()) whole = p.c;
+              ASSERT_EQ(p.c, whole);
+            }
+            ASSERT_NO_FATAL_FAILURE(p.check());
+            if (in_place) continue;
+            p.args.problem.m = 5;  // too few to go together
+            p.run(GetParam(), {});
+            ASSERT_EQ(p.c, whole);
+          }
+}
+
 TEST_P(Gemm, HalfUnitsChangeNoBit) {
   for (int64_t n : {3, 8, 20, 24, 40, 53})
     for (Activation activation : {Activation::kNone, Activation::kClip, Activation::kHardSwish, Activation::kGelu})
@@ -416,11 +453,11 @@ TEST_P(Gemm, SiluKeepsNaN) {
   }
 }
 
-TEST_P(Gemm, EveryFinishedRectangleIsShownOnce) {
+void check_finish(Isa isa, int64_t k, int threads) {
   struct Count {
     std::vector<int> seen = std::vector<int>(31 * 85);
   } count;
-  Problem p(31, 85, 9, MatrixForm::kRows, MatrixForm::kPanels);
+  Problem p(31, 85, k, MatrixForm::kRows, MatrixForm::kPanels);
   p.fill();
   p.args.epilogue.finish_context = &count;
   p.args.epilogue.finish = [](const void* context, float* c, int64_t stride, int64_t row, int64_t column, int64_t rows,
@@ -432,13 +469,18 @@ TEST_P(Gemm, EveryFinishedRectangleIsShownOnce) {
         c[i * stride + j] = 2 * c[i * stride + j];
       }
   };
-  p.run(GetParam(), {.threads = 5}, 1);
+  p.run(isa, {.threads = threads}, 1);
   for (int n : count.seen) ASSERT_EQ(n, 1);
   for (float& x : p.a) x *= 2;
   p.args.epilogue.finish = nullptr;
   const std::vector<float> doubled = p.c;
-  p.run(GetParam(), {.threads = 5}, 1);
+  p.run(isa, {.threads = threads}, 1);
   EXPECT_EQ(p.c, doubled);
+}
+
+TEST_P(Gemm, EveryFinishedRectangleIsShownOnce) {
+  for (int64_t k : {9, 300})  // of which all panels are one group, and two
+    for (int threads : {1, 5}) ASSERT_NO_FATAL_FAILURE(check_finish(GetParam(), k, threads));
 }
 
 // Also where rows of either side, or of both, share sets of the first-level cache. Nothing beside them is read or

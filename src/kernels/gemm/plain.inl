@@ -22,38 +22,74 @@ MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
   return kFinish == PlainFinish::kClip ? min_fast(hi, low) : low;
 }
 
-// Whether a call takes several rows of tiles: it costs as many instructions as some steps of k. Large tiles hide that,
-// and with the loop around them some of their sums would leave the registers.
+// Whether columns of tiles are calls of their own, too. A tile of few rows reads its panel at the speed of the
+// second-level cache where that is not in the first one; and a call costs as many instructions as some steps of k.
 inline constexpr bool kManyRows = kMainTurns;
 
 alignas(64) inline constexpr float kNoBias[2 * kPanel] = {};  // of as many panels as a tile has
 
-// Where a tile of R rows lies, and where the next one does: beside it, or at the beginning of the rows below.
-template <int R>
+// Where a tile of R rows lies, and where the next one does: beside it and then at the beginning of the rows below, or
+// with kDown below it and then at the top of the columns beside.
+template <int R, bool kDown>
 struct PlainCursor {
   MICA_INLINE bool next(const RowBlock& block, const TilePlace& at, int64_t count) {
+    const int64_t below = R * block.a_stride, c_below = R * at.c_stride, beside = kMainPanels * block.panel_stride;
     if (--left > 0) {
-      b += kMainPanels * block.panel_stride;
-      c += kMainPanels * kPanel;
+      kDown ? a += below : b += beside;
+      c += kDown ? c_below : kMainPanels * kPanel;
       return true;
     }
-    if (!kManyRows || --row_tiles <= 0) return false;
+    if (!kManyRows || --runs <= 0) return false;
     left = count;
-    a += R * block.a_stride;
-    b = at.b;
-    c = row_c += R * at.c_stride;
+    if constexpr (kDown) {
+      a = block.segments[0];
+      b += beside;
+    } else {
+      a += below;
+      b = at.b;
+    }
+    c = first += kDown ? kMainPanels * kPanel : c_below;
     return true;
   }
 
   const float *a, *b;
-  float *c, *row_c;
-  int64_t left, row_tiles;
+  float *c, *first;
+  int64_t left, runs;
 };
 
-// `count` tiles of R rows and V vectors side by side, of `row_tiles` times these rows; `at` goes on to what lies beside
-// them. Most are the highest ones; others end half a panel early (ends.inl).
-template <PlainFinish kFinish, int R = kMaxRows, int V = kMainPanels* kPanelVectors>
-__attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count, int64_t row_tiles) {
+// Where a tile's rows go, and what is done to them.
+struct PlainEnd {
+  float* out;
+  const float* plus;  // a residual, or null
+  int64_t stride;     // of both
+  F32 lo, hi;
+};
+
+// The last step of k, row by row; the sums become the next tile's bias.
+template <PlainFinish kFinish, bool kResidual, int R, int V>
+MICA_INLINE void end_plain(F32 (&sum)[R][V], const F32 (&row)[V], const RowPointers<R>& a, PlainEnd to,
+                           const float*& bias) {
+  MICA_UNROLL for (int i = 0; i < R; ++i) {
+    const F32 value = set1(a.row(i)[0]);
+    MICA_UNROLL for (int j = 0; j < V; ++j) {
+      F32 x = fma(value, row[j], sum[i][j]);
+      if constexpr (kResidual) x = add(x, load(to.plus + j * kLanes));
+      store(to.out + j * kLanes, finish_plain<kFinish>(x, to.lo, to.hi));
+    }
+    to.out += to.stride;
+    if constexpr (kResidual) to.plus += to.stride;
+    // Keeps rows apart, and the next tile's bias in memory: registers are all taken.
+    asm volatile("" : "+r"(to.out), "+r"(bias) : : "memory");
+    MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
+  }
+}
+
+// `runs` runs of `count` tiles of R rows and V vectors: rows of tiles side by side or, with kDown, columns of tiles
+// below each other; `at` goes on to what lies beside them. Most tiles are the highest ones; others end half a panel
+// early (ends.inl). kResidual: a residual with C's stride is added before the clip.
+template <PlainFinish kFinish, bool kDown = false, bool kResidual = false, int R = kMaxRows,
+          int V = kMainPanels* kPanelVectors>
+__attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at, int64_t count, int64_t runs) {
   constexpr int P = (V + kPanelVectors - 1) / kPanelVectors;
   const GemmEpilogue& e = *block.epilogue;
   const int64_t panel_stride = block.panel_stride, a_stride = block.a_stride, c_stride = at.c_stride;
@@ -70,10 +106,11 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   };
   F32 sum[R][V];
   MICA_UNROLL for (int i = 0; i < R; ++i) MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
-  PlainCursor<R> tile{block.segments[0], at.b, at.c, at.c, count, row_tiles};
+  PlainCursor<R, kDown> tile{block.segments[0], at.b, at.c, at.c, count, runs};
   do {
     const float *panel = tile.b, *last = tile.a + steps;
     fetch.wait = at.fetch_period - 1;
+    if constexpr (kDown) MICA_UNROLL for (int i = 0; i < R; ++i) prefetch(tile.c + i * c_stride);
     F32 row[V];
     RowPointers<R> a(kMainTurns ? last : tile.a, a_stride);
     if constexpr (kMainTurns) {
@@ -91,32 +128,31 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
       }
     }
     load_row(row, panel);
-    bias = tile.left > 1 ? bias + bias_step : first_bias;
-    float* out = tile.c;
-    MICA_UNROLL for (int i = 0; i < R; ++i) {
-      const F32 value = set1(a.row(i)[0]);
-      MICA_UNROLL for (int j = 0; j < V; ++j)
-          store(out + j * kLanes, finish_plain<kFinish>(fma(value, row[j], sum[i][j]), lo, hi));
-      out += c_stride;
-      // Keeps rows apart, and the next tile's bias in memory: registers are all taken.
-      asm volatile("" : "+r"(out), "+r"(bias) : : "memory");
-      MICA_UNROLL for (int j = 0; j < V; ++j) sum[i][j] = load(bias + j * kLanes);
+    if constexpr (kDown) {
+      if (tile.left == 1) bias = tile.runs > 1 ? bias + bias_step : first_bias;
+    } else {
+      bias = tile.left > 1 ? bias + bias_step : first_bias;
     }
+    end_plain<kFinish, kResidual>(
+        sum, row, a, {tile.c, kResidual ? at.residual + (tile.c - at.c) : nullptr, c_stride, lo, hi}, bias);
   } while (tile.next(block, at, count));
-  at.b += count * P * panel_stride;
-  at.c += count * P * kPanel;
-  if (at.bias) at.bias += count * bias_step;
+  const int64_t panels = (kDown ? runs : count) * P;
+  at.b += panels * panel_stride;
+  at.pass_columns(panels * kPanel);
   at.fetch = kMainTurns ? turns.next : fetch.next;
 }
 
 using PlainTilesFn = void (*)(const RowBlock&, TilePlace&, int64_t, int64_t);
 
-// Null where the block's tiles are not of that kind.
+MICA_INLINE bool takes_plain_tiles(const RowBlock& block) {
+  return block.first_k && block.last_k && block.segment_count == 1 && block.segment_k > 0;
+}
+
+// Of the highest tiles side by side. Null where the block's tiles are not of that kind.
 MICA_INLINE PlainTilesFn plain_tiles_fn(const RowBlock& block) {
   if constexpr (kLanes >= 8) {
     const GemmEpilogue& e = *block.epilogue;
-    const bool whole = block.first_k && block.last_k && block.segment_count == 1 && block.segment_k > 0;
-    if (block.rows != kMaxRows || !whole || block.residual) return nullptr;
+    if (block.rows != kMaxRows || !takes_plain_tiles(block) || block.residual) return nullptr;
     if (e.activation == Activation::kClip && e.b < __builtin_inff()) return plain_tiles<PlainFinish::kClip>;
     if constexpr (kWithHardSwish)
       if (e.activation == Activation::kHardSwish) return plain_tiles<PlainFinish::kHardSwish>;

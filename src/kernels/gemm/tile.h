@@ -23,6 +23,9 @@ inline constexpr int kFetchRuns = 3;
 // Of weights: fewer stay near.
 inline constexpr int64_t kNearWeights = 1 << 15;
 
+// Most steps of k of panels that many rows pass: 64 KiB a panel. In longer ones nothing was measured.
+inline constexpr int64_t kColumnDepth = 1024;
+
 // Spreads `floats` over the steps of k of `tiles` main tiles, at most a line of memory with each; `at` is left to set.
 // Always inlined: a copy outside the sets' namespaces could be another set's.
 inline __attribute__((always_inline)) FetchRun fetch_run(int64_t floats, int64_t tiles, int64_t depth) {

@@ -341,7 +341,6 @@ MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, int64_t end, TilePlac
     if (activates)
       kActivateRows[static_cast<int>(e.activation)](
           {c, block.c_stride, c, block.c_stride, nullptr, 0, false, block.rows, columns, e.a, e.b});
-    place.columns -= columns;
     panel += taken * kMainPanels;
   }
   return panel;
@@ -388,48 +387,12 @@ void run_row_block(const RowBlock& block) {
   }
 }
 
-// The same for row_tiles times the highest tile's rows, where all tiles are plain and nothing is fetched: a call takes
-// as long as some of its tiles. Returns whether they are.
-MICA_INLINE bool run_plain_rows(const RowBlock& block, int64_t row_tiles) {
-  const int64_t panels = block.panel_end - block.panel_begin;
-  const GemmEpilogue& e = *block.epilogue;
-  const PlainTilesFn fn = kManyRows ? plain_tiles_fn(block) : nullptr;
-  if (!fn || panels % kMainPanels != 0 || block.n < block.panel_end * kPanel || !in_registers(e.activation, kMaxRows) ||
-      e.finish)
-    return false;
-  TilePlace place = TilePlace::first_of(block);
-  fn(block, place, panels / kMainPanels, row_tiles);
-  return true;
-}
-
 // On to the rows below `rows` of the block's; `a` is its one segment.
 MICA_INLINE void pass_rows(RowBlock& block, const float*& a, int64_t rows) {
   a += rows * block.a_stride;
   block.c += rows * block.c_stride;
   if (block.residual) block.residual += rows * block.epilogue->residual_stride;
   block.row += rows;
-}
-
-// Any number of rows of one segment, for which nothing is fetched. Those that are first to read their panels go alone.
-__attribute__((noinline)) void run_row_blocks(RowBlock block, int64_t rows) {
-  const float* a = block.segments[0];
-  block.segments = &a;
-  int64_t tiles = (rows + kMaxRows - 1) / kMaxRows;
-  while (rows > 0) {
-    block.rows = tile_height(rows, tiles, kMaxRows);
-    // All but the last two are of equal height.
-    int64_t alike = block.first_rows ? 0 : rows % kMaxRows == 0 ? tiles : tiles - 2, done = block.rows;
-    if (alike > 1 && run_plain_rows(block, alike)) {
-      done = alike * kMaxRows;
-    } else {
-      alike = 1;
-      run_row_block(block);
-    }
-    block.first_rows = false;
-    pass_rows(block, a, done);
-    rows -= done;
-    tiles -= alike;
-  }
 }
 
 }  // namespace mica::MICA_ISA
