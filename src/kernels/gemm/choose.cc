@@ -90,7 +90,7 @@ void take_panel_rows(const GemmProblem& p, Isa isa, const GemmLimits& limits, Ge
   if (!gemm_kernels(isa).by_panels || !b_in_panels(p) || a_by_columns(p) || c.k_outside || c.copies_rows) return;
   const int64_t row_bytes = 4 * p.k;
   if (p.k == 0 || p.k > kColumnDepth || c.k_block < p.k || c.m_block < 2 * c.tile_rows) return;
-  if (c.m_block * row_bytes > limits.l2_bytes / 2) return;
+  if (c.m_block * row_bytes > 2 * limits.l2_bytes) return;
   c.panel_rows = most(limits.l2_bytes / 4 / row_bytes / c.tile_rows, 2) * c.tile_rows;
   c.n_group = c.n_block;
 }
