@@ -92,10 +92,9 @@ __attribute__((noinline)) void run_many_tiles(RowBlock block, const ManyTiles& t
 }
 
 // Any number of rows of one segment. Those that are the first to read panels that nobody fetches go alone.
-__attribute__((noinline)) void run_rows(RowBlock block, int64_t rows, const ColumnFetch& fetch) {
+__attribute__((noinline)) void run_rows(RowBlock block, const ManyTiles& many, int64_t rows, const ColumnFetch& fetch) {
   const float* a = block.segments[0];
   block.segments = &a;
-  const ManyTiles many = many_tiles(block);
   for (int64_t tiles = (rows + kMaxRows - 1) / kMaxRows; rows > 0;) {
     // Of the greatest height are all but the last tile, or the last two (tile_height).
     const int64_t last = rows % kMaxRows;
@@ -117,7 +116,7 @@ __attribute__((noinline)) void run_rows(RowBlock block, int64_t rows, const Colu
 }
 
 // The same, for which nothing is fetched.
-void run_row_blocks(RowBlock block, int64_t rows) { run_rows(block, rows, {}); }
+void run_row_blocks(RowBlock block, int64_t rows) { run_rows(block, many_tiles(block), rows, {}); }
 
 // Panels of so many floats are finished, and passed by the last few rows, while they are near.
 constexpr int64_t kGroupFloats = 1 << 14;
@@ -125,7 +124,7 @@ static_assert(kColumnDepth * kPanel <= kGroupFloats);
 
 // The same by panels that come from beyond the first-level cache, `at_once` rows at a time; `next`: what is read behind
 // them, or null.
-void run_rows_by_panels(RowBlock block, int64_t rows, int64_t at_once, const float* next) {
+void run_rows_by_panels(RowBlock block, const ManyTiles& many, int64_t rows, int64_t at_once, const float* next) {
   const float* a = block.segments[0];
   block.segments = &a;
   const int64_t begin = block.panel_begin, end = block.panel_end, fit = kGroupFloats / (block.segment_k * kPanel);
@@ -137,7 +136,7 @@ void run_rows_by_panels(RowBlock block, int64_t rows, int64_t at_once, const flo
     const float* const behind = left > part ? panel(begin) : next;
     for (block.panel_begin = begin; block.panel_begin < end; block.panel_begin = block.panel_end) {
       block.panel_end = end - block.panel_begin > fit ? block.panel_begin + fit : end;
-      run_rows(block, part, {.panels = true, .then = block.panel_end < end ? panel(block.panel_end) : behind});
+      run_rows(block, many, part, {.panels = true, .then = block.panel_end < end ? panel(block.panel_end) : behind});
     }
     pass_rows(block, a, part);
   }

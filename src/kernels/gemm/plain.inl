@@ -110,6 +110,7 @@ __attribute__((noinline)) void plain_tiles(const RowBlock& block, TilePlace& at,
   do {
     const float *panel = tile.b, *last = tile.a + steps;
     fetch.wait = at.fetch_period - 1;
+    // In a column, lines of C are far apart, and no processor foresees them.
     if constexpr (kDown) MICA_UNROLL for (int i = 0; i < R; ++i) prefetch(tile.c + i * c_stride);
     F32 row[V];
     RowPointers<R> a(kMainTurns ? last : tile.a, a_stride);
