@@ -292,7 +292,7 @@ MICA_INLINE PointWeights point_weights(const WinogradPlane& plane, int point, in
   return {at, range.first * channels, range.count * channels};
 }
 
-// Of kernels/gemm/tile.inl, and not in its table: a build without Winograd's algorithm may have no use for it.
+// Of kernels/gemm/columns.inl, and not in a table: a build without Winograd's algorithm may have no use for it.
 void run_row_blocks(RowBlock block, int64_t rows);
 
 // The products of a point: by all rows at once or, where `rows` fetch, a few panels at a time, behind the last of which

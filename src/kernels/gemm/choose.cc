@@ -84,8 +84,8 @@ void take_scratch(const GemmProblem& p, GemmChoice& c) {
   if (c.copies_rows) c.scratch_floats += c.tile_rows * copied_pitch(c.k_block);
 }
 
-// Where rows of A stay in the second-level cache, a quarter of it at a time passes one panel after the other; all
-// panels of a task are then one group. More rows want fetches for themselves.
+// A quarter of the second-level cache in rows of A at a time passes one panel after the other; all panels of a task are
+// then one group. Far more rows than that cache holds gain nothing by it.
 void take_panel_rows(const GemmProblem& p, Isa isa, const GemmLimits& limits, GemmChoice& c) {
   if (!gemm_kernels(isa).by_panels || !b_in_panels(p) || a_by_columns(p) || c.k_outside || c.copies_rows) return;
   const int64_t row_bytes = 4 * p.k;

@@ -2,8 +2,8 @@
 //
 // A step of k of 6 x 16 sums takes six cycles and reads a line of a panel, 11 bytes a cycle. Where a tile's rows stay
 // and panels pass, these lines come from the second-level cache or from beyond it, once for each six rows. In columns,
-// a panel stays in the first-level cache while rows pass, and the next one is fetched meanwhile; of the rows come 4
-// bytes a cycle.
+// a panel of a few hundred steps of k stays in the first-level cache while rows pass, whose numbers are 4 bytes a
+// cycle. The next panel is fetched meanwhile, which is what gains; longer ones are fetched, too.
 #pragma once
 #include "kernels/gemm/tile.inl"
 
@@ -23,17 +23,16 @@ MICA_INLINE ManyTiles many_tiles(const RowBlock& block) {
   if constexpr (kManyRows) {
     const GemmEpilogue& e = *block.epilogue;
     if (!takes_plain_tiles(block) || block.segment_k > kColumnDepth) return {};
-    const bool cheap = in_registers(e.activation, kMaxRows), swish = cheap && !is_plain(e.activation);
     if (block.residual) {
-      const bool plain = e.activation == Activation::kNone || (e.activation == Activation::kClip && !e.residual_last);
-      if (plain && e.residual_stride == block.c_stride)
+      if (adds_then_clips(e) && e.residual_stride == block.c_stride)
         return {plain_tiles<PlainFinish::kClip, true, true>, true, false};
       if (block.residual == block.c) return {};
       return {plain_tiles<PlainFinish::kClip, true>, true, true};
     }
+    const bool cheap = in_registers(e.activation, kMaxRows);
     const bool down = !cheap || (block.panel_end - block.panel_begin) * block.segment_k > kNearSteps;
     if constexpr (kWithHardSwish)
-      if (swish)
+      if (e.activation == Activation::kHardSwish)
         return {down ? plain_tiles<PlainFinish::kHardSwish, true> : plain_tiles<PlainFinish::kHardSwish>, down};
     return {down ? plain_tiles<PlainFinish::kClip, true> : plain_tiles<PlainFinish::kClip>, down, !cheap};
   }
@@ -51,15 +50,13 @@ MICA_INLINE void run_whole_panels(const RowBlock& block, const ManyTiles& tiles,
                                   const ColumnFetch& fetch) {
   TilePlace place = TilePlace::first_of(block);
   if (!tiles.down) return tiles.run(block, place, panels, row_tiles);
-  const float* const next = place.b + block.panel_stride;
-  const bool apart = fetch.panels && fetch.then != place.b + panels * block.panel_stride;
+  if (!fetch.panels) return tiles.run(block, place, row_tiles, panels);
+  place.fetch = place.b + block.panel_stride;
+  place.fetch_period = row_tiles;
   place.fetch_near = true;
-  if (fetch.panels) {
-    place.fetch = next;
-    place.fetch_period = row_tiles;
-  }
-  if (panels > apart) tiles.run(block, place, row_tiles, panels - apart);
-  if (!apart) return;
+  const bool follows = fetch.then == place.b + panels * block.panel_stride;
+  if (follows) return tiles.run(block, place, row_tiles, panels);
+  if (panels > 1) tiles.run(block, place, row_tiles, panels - 1);
   place.fetch = fetch.then;
   if (!fetch.then) place.fetch_period = INT64_MAX;
   tiles.run(block, place, row_tiles, 1);
@@ -95,9 +92,9 @@ __attribute__((noinline)) void run_many_tiles(RowBlock block, const ManyTiles& t
 __attribute__((noinline)) void run_rows(RowBlock block, const ManyTiles& many, int64_t rows, const ColumnFetch& fetch) {
   const float* a = block.segments[0];
   block.segments = &a;
-  for (int64_t tiles = (rows + kMaxRows - 1) / kMaxRows; rows > 0;) {
+  while (rows > 0) {
     // Of the greatest height are all but the last tile, or the last two (tile_height).
-    const int64_t last = rows % kMaxRows;
+    const int64_t tiles = (rows + kMaxRows - 1) / kMaxRows, last = rows % kMaxRows;
     int64_t alike = last == 0 || last > kMaxRows / 2 ? rows / kMaxRows : tiles - 2;
     if (many.run && alike > 1 && !block.first_rows) {
       run_many_tiles(block, many, alike, fetch);
@@ -111,7 +108,6 @@ __attribute__((noinline)) void run_rows(RowBlock block, const ManyTiles& many, i
     const int64_t done = alike * block.rows;
     pass_rows(block, a, done);
     rows -= done;
-    tiles -= alike;
   }
 }
 

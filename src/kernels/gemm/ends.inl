@@ -14,7 +14,7 @@ MICA_INLINE int end_panels(const RowBlock& block, int64_t rows) {
   const int64_t beyond = block.panel_end * kPanel - block.n;
   const bool whole = block.first_k && block.last_k && block.segment_k > 0;
   if (beyond <= 0 || rows <= kMaxRows || !whole || e.finish || !is_plain(e.activation)) return 0;
-  if (block.residual && e.residual_last && e.activation != Activation::kNone) return 0;
+  if (block.residual && !adds_then_clips(e)) return 0;
   if (beyond < kPanel / 2) return 1;
   return block.panel_end - block.panel_begin > 1 ? 2 : 0;
 }

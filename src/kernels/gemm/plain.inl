@@ -35,7 +35,10 @@ struct PlainCursor {
   MICA_INLINE bool next(const RowBlock& block, const TilePlace& at, int64_t count) {
     const int64_t below = R * block.a_stride, c_below = R * at.c_stride, beside = kMainPanels * block.panel_stride;
     if (--left > 0) {
-      kDown ? a += below : b += beside;
+      if constexpr (kDown)
+        a += below;
+      else
+        b += beside;
       c += kDown ? c_below : kMainPanels * kPanel;
       return true;
     }

@@ -34,6 +34,11 @@ constexpr bool in_registers(Activation a, int rows) {
   return is_plain(a) || (kWithHardSwish && a == Activation::kHardSwish && rows == kMaxRows);
 }
 
+// Whether what follows the sums is a residual, if any, and then a clip at most.
+MICA_INLINE bool adds_then_clips(const GemmEpilogue& e) {
+  return is_plain(e.activation) && (e.activation == Activation::kNone || !e.residual_last);
+}
+
 // The first terms: what C holds, or the bias. kPart: the tile may reach beyond the last column.
 template <bool kPart, int R, int V>
 MICA_INLINE void begin_sums(F32 (&sum)[R][V], const RowBlock& block, const TilePlace& at) {
