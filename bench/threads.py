@@ -53,16 +53,21 @@ def ceiling(options):
 
 
 def idle(options, model):
-    """Median of the rounds that count, and how many these are."""
-    ratios, end = [], time.monotonic() + options.patience
+    """Medians of the rounds that count, and how many these are."""
+    ratios, apart, end = [], [], time.monotonic() + options.patience
     before = ceiling(options)
     while len(ratios) < options.rounds and time.monotonic() < end:
         one, several = (finished(start(options, model, n)) for n in (1, options.threads))
+        processes = [start(options, model, 1) for _ in range(options.threads)]
+        together = [finished(process) for process in processes]
         after = ceiling(options)
         if min(before, after) >= LEAST_CEILING:
             ratios.append(one / several)
+            apart.append(sum(one / time_of_each for time_of_each in together))
         before = after
-    return (statistics.median(ratios) if ratios else None), len(ratios)
+    if not ratios:
+        return {"idle": None, "idle_rounds": 0, "apart": None}
+    return {"idle": statistics.median(ratios), "idle_rounds": len(ratios), "apart": statistics.median(apart)}
 
 
 @contextlib.contextmanager
@@ -84,12 +89,12 @@ def four_at_once(options, model):
 
 
 def measure(options, model, neighbour):
-    scaling, rounds = idle(options, model)
+    scaling = idle(options, model)
     with busy_neighbour(neighbour):
         beside = [several / one for one, several in times(options, model)]
     four = [four_at_once(options, model) for _ in range(options.rounds)]
     name = os.path.splitext(os.path.basename(model))[0]
-    return {"model": name, "idle": scaling, "idle_rounds": rounds} | {
+    return {"model": name} | scaling | {
         key: statistics.median(ratios) for key, ratios in (("beside", beside), ("four", four))
     }
 
@@ -122,11 +127,12 @@ def main():
     options = parser.parse_args()
     neighbour = max(os.sched_getaffinity(0))
     rows = []
-    print(f"{'model':24}{'idle':>8}{'beside':>8}{'four':>8}")
+    columns = ("idle", "apart", "beside", "four")
+    print(f"{'model':24}" + "".join(f"{column:>8}" for column in columns))
     for model in options.models:
         rows.append(measure(options, model, neighbour))
-        row = rows[-1] | {"idle": "-" if rows[-1]["idle"] is None else f"{rows[-1]['idle']:.3f}"}
-        print("{model:24}{idle:>8}{beside:8.3f}{four:8.3f}".format(**row), flush=True)
+        cells = ("-" if rows[-1][column] is None else f"{rows[-1][column]:.3f}" for column in columns)
+        print(f"{rows[-1]['model']:24}" + "".join(f"{cell:>8}" for cell in cells), flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)
