@@ -40,6 +40,12 @@ def finished(process):
     return json.loads(text)["median_ms"]
 
 
+def runs_at_once(options, model, threads, processes):
+    """Runs a millisecond of so many processes together."""
+    together = [start(options, model, threads) for _ in range(processes)]
+    return sum(1 / finished(process) for process in together)
+
+
 def times(options, model):
     """Median ms of one thread and of several, round by round."""
     return [[finished(start(options, model, n)) for n in (1, options.threads)] for _ in range(options.rounds)]
@@ -58,12 +64,11 @@ def idle(options, model):
     before = ceiling(options)
     while len(ratios) < options.rounds and time.monotonic() < end:
         one, several = (finished(start(options, model, n)) for n in (1, options.threads))
-        processes = [start(options, model, 1) for _ in range(options.threads)]
-        together = [finished(process) for process in processes]
+        together = runs_at_once(options, model, 1, options.threads)
         after = ceiling(options)
         if min(before, after) >= LEAST_CEILING:
             ratios.append(one / several)
-            apart.append(sum(one / time_of_each for time_of_each in together))
+            apart.append(one * together)
         before = after
     if not ratios:
         return {"idle": None, "idle_rounds": 0, "apart": None}
@@ -83,9 +88,8 @@ def busy_neighbour(processor):
 
 
 def four_at_once(options, model):
-    alone = 1 / finished(start(options, model, options.threads))
-    together = [start(options, model, options.threads) for _ in range(4)]
-    return sum(1 / finished(process) for process in together) / alone
+    alone = finished(start(options, model, options.threads))
+    return runs_at_once(options, model, options.threads, 4) * alone
 
 
 def measure(options, model, neighbour):
