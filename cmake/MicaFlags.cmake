@@ -23,12 +23,3 @@ add_library(mica_runtime_flags INTERFACE)
 target_link_libraries(mica_runtime_flags INTERFACE mica_flags)
 target_compile_options(mica_runtime_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>
   -ffunction-sections -fdata-sections)
-
-# mica_precompile(TARGET HEADERS...): reads headers of the standard library once for all files of a target, with
-# sanitizers alone. Those trees are made from nothing where the time is short; all others see that each file includes
-# what it uses.
-function(mica_precompile target)
-  if(MICA_SANITIZE)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-  endif()
-endfunction()

@@ -106,9 +106,7 @@ class Arena {
     (current_ ? current_->next : first_) = block;
     current_ = block;
     reserved_ += sizeof(Block) + size;
-    next_size_ = next_size_ >= kLargestBlock      ? next_size_
-                 : next_size_ * 2 < kLargestBlock ? next_size_ * 2
-                                                  : kLargestBlock;
+    if (next_size_ < kLargestBlock) next_size_ = next_size_ * 2 < kLargestBlock ? next_size_ * 2 : kLargestBlock;
     return block;
   }
   void swap(Arena& other) {
