@@ -170,7 +170,10 @@ def test_two_sessions_run_side_by_side(digits_path, capsys):
     rounds = Rounds(threads + [in_process(digits_path, pictures) for _ in range(2)])
     one = two = apart = float("inf")
     count, began = 0, time.perf_counter()
-    enough = lambda: 2 * one / two >= min(1.8, 0.95 * 2 * one / apart)
+
+    def enough():
+        return 2 * one / two >= min(1.8, 0.95 * 2 * one / apart)
+
     while count < 50 or (not enough() and time.perf_counter() - began < 60):
         one = min(one, rounds.run(range(1)))
         two = min(two, rounds.run(range(2)))
