@@ -40,9 +40,9 @@ function(mica_isa_library out name)
   set(kernel_options -fno-asynchronous-unwind-tables -fno-unwind-tables)  # kernels call nothing that throws
   if(MICA_SANITIZE)
     set(kernel_level -O1)  # sanitizers look for errors, not for speed, and -O3 under them compiles for minutes
+    set(kernel_options "")
     # Half of what convolutions still compile for is one check, of addresses that wrap around. What is read or written
     # through such an address is the address sanitizer's.
-    set(kernel_options "")
     if(MICA_SANITIZE MATCHES "address" AND MICA_SANITIZE MATCHES "undefined")
       set(kernel_options -fno-sanitize=pointer-overflow)
     endif()
