@@ -67,6 +67,7 @@ Json json_of(const BenchFlags& flags, const Numbers& n) {
                               {"op", layer.op},
                               {"kernel", layer.kernel},
                               {"ms", layer.ms},
+                              {"min_ms", layer.min_ms},
                               {"share", layer.share},
                               {"gflops", gflops_of(layer)},
                               {"peak_share", peak_share_of(layer, n.peak)},

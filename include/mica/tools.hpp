@@ -74,7 +74,8 @@ struct BenchOptions {
 struct LayerTime {
   std::string name, op, kernel;  // of the source model; of Mica; "" for the reference
   int64_t begin_ns = 0;          // since the run began
-  double ms = 0, share = 0;      // median; of the sum of all
+  double ms = 0, min_ms = 0;     // median and fastest of the runs
+  double share = 0;              // of the sum of all medians
   int64_t flops = 0, bytes = 0;
   int64_t constant_bytes = 0;  // of the bytes, weights
   bool bytes_product = false;  // products of 8-bit integers

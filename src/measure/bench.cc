@@ -109,6 +109,7 @@ Result<std::vector<LayerTime>> profile(Session& session, int64_t runs) {
   for (const Recorder::Entry& entry : recorder.entries) {
     layers.push_back(entry.layer);
     layers.back().ms = median(entry.times);
+    layers.back().min_ms = ms(std::ranges::min(entry.times));
     sum += layers.back().ms;
   }
   for (LayerTime& layer : layers) layer.share = sum > 0 ? layer.ms / sum : 0;

@@ -19,6 +19,7 @@ struct LayerTime {
   std::string name, op, kernel;
   int64_t begin_ns = 0;  // of the run it was taken from, from its beginning
   double ms = 0;         // median
+  double min_ms = 0;     // the fastest run
   double share = 0;      // of the sum of all
   int64_t flops = 0, bytes = 0, constant_bytes = 0;
   bool bytes_product = false;

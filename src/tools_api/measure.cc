@@ -15,7 +15,7 @@ namespace mica::tools {
 namespace {
 
 LayerTime public_layer(const mica::LayerTime& layer) {
-  return {layer.name,  layer.op,    layer.kernel, layer.begin_ns,       layer.ms,
+  return {layer.name,  layer.op,    layer.kernel, layer.begin_ns,       layer.ms,           layer.min_ms,
           layer.share, layer.flops, layer.bytes,  layer.constant_bytes, layer.bytes_product};
 }
 
@@ -107,8 +107,8 @@ mica_error* explain(mica_session* session, std::vector<StageChoice>& choices) {
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title) {
   std::vector<mica::LayerTime> inner;
   for (const LayerTime& l : layers)
-    inner.push_back(
-        {l.name, l.op, l.kernel, l.begin_ns, l.ms, l.share, l.flops, l.bytes, l.constant_bytes, l.bytes_product});
+    inner.push_back({l.name, l.op, l.kernel, l.begin_ns, l.ms, l.min_ms, l.share, l.flops, l.bytes, l.constant_bytes,
+                     l.bytes_product});
   return mica::trace_json(inner, title);
 }
 

@@ -155,7 +155,7 @@ def measure(place):
     report = json.loads(mica("bench", out, *words).stdout)
     words = "median_ms min_ms p90_ms load_ms first_ms peak_rss_mb arena_bytes runs threads isa".split()
     expect(all(word in report for word in words) and report["threads"] == 1, "the words of bench")
-    stages, words = report["stages"], set("name op kernel ms share gflops".split())
+    stages, words = report["stages"], set("name op kernel ms min_ms share gflops".split())
     expect(stages and all(words <= set(stage) for stage in stages), "the words of stages")
     expect(abs(sum(stage["share"] for stage in stages) - 1) < 1e-6, "shares")
     events = json.loads((place / "trace.json").read_text())["traceEvents"]
