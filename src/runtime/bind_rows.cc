@@ -60,6 +60,9 @@ Status RowBinder::gather_stage(uint32_t i) {
       if (lacking == 0 && row.images > 1 && view.dim(0) == row.images) slot.image_axis = 0;
       if (output) slot.row_axis = 2;
     }
+    if (v != kNoIndex && rows && parted() && lacking <= 3 &&
+        (slot.windowed || output || (view.dim(3 - lacking) == row.out_columns && row.out_columns > 1)))
+      slot.column_axis = 3 - lacking;
     MICA_TRY_STATUS(slots_.push_back(slot));
   }
   if (scope.row_means < 0) return {};
@@ -70,36 +73,88 @@ Status RowBinder::gather_stage(uint32_t i) {
   return slots_.push_back(means);
 }
 
-// The rows of one image of an operand.
-void RowBinder::cut(const Slot& slot, RowRange in, RowRange out, BoundOperand& operand) const {
+// Which columns each part makes and reads.
+Status RowBinder::find_parts() {
+  const uint32_t n = chain_.last - chain_.first;
+  MICA_TRY_STATUS(parts_.resize(static_cast<size_t>(chain_.parts)));
+  for (size_t i = 0; parted() && i < parts_.size(); ++i) {
+    Part& part = parts_[i];
+    columns_of_part(stages_, chain_, static_cast<int64_t>(i), part.made);
+    for (uint32_t k = 0; k <= n; ++k) {
+      const RowStage& row = stages_[chain_.first + k];
+      const Reach& w = row.window.columns;
+      part.read[k] = columns_read(row, !row.window.elementwise, part.made[k]);
+      if (!row.window.elementwise) part.pad[k] = part.read[k].begin + w.pad - part.made[k].begin * w.stride;
+    }
+    const auto alike = [&](const Part& other) {
+      for (uint32_t k = 0; k <= n; ++k)
+        if (part.made[k].size() != other.made[k].size() || part.read[k].size() != other.read[k].size() ||
+            part.pad[k] != other.pad[k])
+          return false;
+      return true;
+    };
+    while (!alike(parts_[part.shape])) ++part.shape;
+  }
+  return {};
+}
+
+// In a window: what keeps rows apart that collide in caches stays.
+int64_t RowBinder::row_bytes_of(uint32_t i, const Part& part) const {
+  const RowStage& row = stages_[chain_.first + i];
+  return parted() ? row.row_bytes - (row.out_columns - part.made[i].size()) * row.column_bytes : row.row_bytes;
+}
+
+// Windows behind each other, each with room for the widest part.
+void RowBinder::place_windows() {
+  for (uint32_t i = 0; i < schedule_.window_rows.size(); ++i) {
+    windows_[i].offset = window_bytes_;
+    int64_t most = 0;
+    for (const Part& part : parts_) most = std::max(most, row_bytes_of(i, part));
+    window_bytes_ += static_cast<int64_t>(round_up(static_cast<size_t>(schedule_.window_rows[i] * most), kCacheLine));
+  }
+}
+
+// The rows and columns of one image of an operand.
+void RowBinder::cut(const Slot& slot, const Piece& piece, BoundOperand& operand) const {
   operand = slot.bound;
-  const auto take = [&](int axis, int64_t count) { operand.view.dims[static_cast<size_t>(axis)] = count; };
-  if (slot.row_axis >= 0) take(slot.row_axis, slot.windowed ? in.size() : out.size());
-  if (slot.image_axis >= 0) take(slot.image_axis, 1);
-  if (slot.row_axis < 0 && slot.image_axis < 0) return;
+  const auto take = [&](int axis, int64_t count) {
+    if (axis >= 0) operand.view.dims[static_cast<size_t>(axis)] = count;
+  };
+  take(slot.row_axis, slot.windowed ? piece.in.size() : piece.out.size());
+  take(slot.column_axis, (slot.windowed ? part().read : part().made)[piece.stage].size());
+  take(slot.image_axis, 1);
+  if (parted() && slot.maker >= 0) operand.view.strides[2] = windows_[static_cast<size_t>(slot.maker)].row_bytes;
+  if (slot.row_axis < 0 && slot.column_axis < 0 && slot.image_axis < 0) return;
   operand.constant = false;  // its contents depend on the place
   operand.view.data = nullptr;
 }
 
-RowCallOperand RowBinder::place(const Slot& slot, RowRange in, RowRange out) const {
-  const int64_t row = slot.windowed ? in.begin : out.begin;
+RowCallOperand RowBinder::place(const Slot& slot, const Piece& piece) const {
+  const int64_t row = slot.windowed ? piece.in.begin : piece.out.begin;
+  const int64_t column = (slot.windowed ? part().read : part().made)[piece.stage].begin;
   if (slot.maker >= 0) {
-    const Window& window = windows_[static_cast<size_t>(slot.maker)];
-    return {kRowWindows, window.offset + (row - window.base) * window.row_bytes, 0};
+    const auto maker = static_cast<uint32_t>(slot.maker);
+    const Window& window = windows_[maker];
+    const int64_t columns = (column - part().made[maker].begin) * stages_[chain_.first + maker].column_bytes;
+    return {kRowWindows, window.offset + (row - window.base) * window.row_bytes + columns, 0};
   }
   RowCallOperand operand{slot.operand, 0, 0};
   if (slot.row_axis >= 0) operand.offset = row * slot.bound.view.stride(slot.row_axis);
+  if (slot.column_axis >= 0) operand.offset += column * slot.bound.view.stride(slot.column_axis);
   if (slot.image_axis >= 0) operand.image = slot.bound.view.stride(slot.image_axis);
   return operand;
 }
 
-Result<bool> RowBinder::bind_band(uint32_t i, RowRange in, RowRange out, Band& band) {
+Result<bool> RowBinder::bind_band(const Piece& piece, Band& band) {
+  const uint32_t i = piece.stage;
   const Stage& stage = this->stage(i);
   const RowStage& row = stages_[chain_.first + i];
   BandScope scope(binder_, stage, stage_index(i), lists_);
   MICA_TRY_STATUS(binder_.gather_operands(stage, scope));
-  for (size_t k = 0; k < scope.bound.size(); ++k) cut(slots_[slot_begin_[i] + k], in, out, scope.bound[k]);
-  const RowBand rows{row.images, row.in_rows, band.pad};
+  for (size_t k = 0; k < scope.bound.size(); ++k) cut(slots_[slot_begin_[i] + k], piece, scope.bound[k]);
+  const RowBand rows{.images = row.images,
+                     .rows = {row.in_rows, band.pad},
+                     .columns = {row.in_columns, parted() ? part().pad[i] : row.window.columns.pad}};
   scope.band = &rows;
   scope.machine = &one_;
   MICA_TRY(bool handled, binder_.hook_of(*stage.op)->bind(scope));
@@ -122,16 +177,17 @@ Result<bool> RowBinder::bind_band(uint32_t i, RowRange in, RowRange out, Band& b
   return true;
 }
 
-Result<bool> RowBinder::band_of(uint32_t i, RowRange in, RowRange out, const Band*& found) {
-  const RowWindow& w = stages_[chain_.first + i].window;
-  const int64_t pad = w.elementwise ? 0 : in.begin + w.pad - out.begin * w.stride;
+Result<bool> RowBinder::band_of(const Piece& piece, const Band*& found) {
+  const RowWindow& w = stages_[chain_.first + piece.stage].window;
+  const int64_t pad = w.elementwise ? 0 : piece.in.begin + w.rows.pad - piece.out.begin * w.rows.stride;
   for (const Band& band : bands_)
-    if (band.stage == i && band.in_rows == in.size() && band.out_rows == out.size() && band.pad == pad) {
+    if (band.stage == piece.stage && band.shape == part().shape && band.in_rows == piece.in.size() &&
+        band.out_rows == piece.out.size() && band.pad == pad) {
       found = &band;
       return true;
     }
-  Band band{i, in.size(), out.size(), pad};
-  MICA_TRY(const bool bound, bind_band(i, in, out, band));
+  Band band{piece.stage, part().shape, piece.in.size(), piece.out.size(), pad};
+  MICA_TRY(const bool bound, bind_band(piece, band));
   if (!bound) return false;
   MICA_TRY_STATUS(bands_.push_back(band));
   found = &bands_.back();
@@ -166,14 +222,14 @@ Result<bool> RowBinder::add_action(const RowAction& action) {
     return true;
   }
   const RowStage& row = stages_[chain_.first + i];
-  const RowRange in = rows_read(row, !row.window.elementwise, action.rows);
+  const Piece piece{i, rows_read(row, !row.window.elementwise, action.rows), action.rows};
   const Band* band = nullptr;
-  MICA_TRY(const bool bound, band_of(i, in, action.rows, band));
+  MICA_TRY(const bool bound, band_of(piece, band));
   if (!bound) return false;
   RowCallOperand operands[kMostCallOperands];
   for (uint32_t t = band->first_call; t < band->end_call; ++t) {
     const Template& call = templates_[t];
-    for (uint32_t k = 0; k < call.operands; ++k) operands[k] = place(slots_[slot_begin_[i] + k], in, action.rows);
+    for (uint32_t k = 0; k < call.operands; ++k) operands[k] = place(slots_[slot_begin_[i] + k], piece);
     for (uint32_t k = 0; k < call.temporaries; ++k)
       operands[call.operands + k] = {kRowWindows, window_bytes_ + temporaries_[call.first_temporary + k], 0};
     MICA_TRY_STATUS(add_call(call.step, {operands, call.operands + call.temporaries}));
@@ -194,7 +250,8 @@ Status RowBinder::finish() {
     calls[i].operands = operands;
     operands += calls_[i].operand_count;
   }
-  *program = {calls, strips, chain_.strips, window_bytes_ + temporary_bytes_};
+  const int64_t pieces = chain_.strips * chain_.parts;
+  *program = {calls, strips, pieces, window_bytes_ + temporary_bytes_};
   const auto workers = static_cast<size_t>(std::max(1, binder_.context_.workers));
   const uint32_t s = stage_index(chain_.last - chain_.first);
   MICA_TRY(places_[kRowWindows], binder_.temporary(s, static_cast<size_t>(program->worker_bytes) * workers));
@@ -202,7 +259,7 @@ Status RowBinder::finish() {
   MICA_TRY_STATUS(binder_.add_step(s,
                                    {.kernel = run_rows,
                                     .arguments = program,
-                                    .tasks = images * chain_.strips,
+                                    .tasks = images * pieces,
                                     .work = work_ * static_cast<double>(images),
                                     .scratch_bytes = scratch_bytes_,
                                     .name = "row_chain"},
@@ -211,27 +268,34 @@ Status RowBinder::finish() {
   return {};
 }
 
+// The calls of a strip in the part at hand.
+Result<bool> RowBinder::add_strip(int64_t strip) {
+  MICA_TRY_STATUS(strip_begin_.push_back(static_cast<uint32_t>(calls_.size())));
+  for (uint32_t i = 0; i < windows_.size(); ++i) {
+    windows_[i].begun = false;
+    windows_[i].row_bytes = row_bytes_of(i, part());
+  }
+  for (uint32_t a = schedule_.strip_begin[static_cast<size_t>(strip)];
+       a < schedule_.strip_begin[static_cast<size_t>(strip) + 1]; ++a) {
+    MICA_TRY(const bool added, add_action(schedule_.actions[a]));
+    if (!added) return false;
+  }
+  return true;
+}
+
 Result<bool> RowBinder::run() {
   MICA_TRY_STATUS(schedule_rows(stages_, chain_, schedule_));
   MICA_TRY_STATUS(gather());
+  MICA_TRY_STATUS(find_parts());
   one_ = *binder_.context_.machine;
   one_.threads = 1;
   MICA_TRY_STATUS(windows_.resize(chain_.last - chain_.first + 1));
-  for (uint32_t i = 0; i < schedule_.window_rows.size(); ++i) {
-    windows_[i].offset = window_bytes_;
-    windows_[i].row_bytes = stages_[chain_.first + i].row_bytes;
-    window_bytes_ += static_cast<int64_t>(
-        round_up(static_cast<size_t>(schedule_.window_rows[i] * windows_[i].row_bytes), kCacheLine));
-  }
-  for (int64_t strip = 0; strip < chain_.strips; ++strip) {
-    MICA_TRY_STATUS(strip_begin_.push_back(static_cast<uint32_t>(calls_.size())));
-    for (Window& window : windows_) window.begun = false;
-    for (uint32_t a = schedule_.strip_begin[static_cast<size_t>(strip)];
-         a < schedule_.strip_begin[static_cast<size_t>(strip) + 1]; ++a) {
-      MICA_TRY(const bool added, add_action(schedule_.actions[a]));
+  place_windows();
+  for (int64_t strip = 0; strip < chain_.strips; ++strip)
+    for (at_part_ = 0; at_part_ < parts_.size(); ++at_part_) {
+      MICA_TRY(const bool added, add_strip(strip));
       if (!added) return false;
     }
-  }
   MICA_TRY_STATUS(strip_begin_.push_back(static_cast<uint32_t>(calls_.size())));
   MICA_TRY_STATUS(finish());
   for (uint32_t i = 0; i <= chain_.last - chain_.first; ++i)

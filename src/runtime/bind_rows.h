@@ -15,6 +15,7 @@ class RowFinder {
   Status describe_stage(uint32_t s, RowStage& out);
   Status ask_hook(const Stage& stage, uint32_t s, RowStage& out);
   bool suits(uint32_t v) const;
+  bool may_want_means(const Stage& stage) const;
   void link(const Stage& stage, uint32_t index, Vector<RowStage>& stages);
 
   SegmentBinder& binder_;
@@ -47,13 +48,25 @@ class RowBinder {
   struct Slot {
     int32_t maker = -1;             // a stage of the chain: stands in its window
     uint32_t operand = kNoOperand;  // else: of the step
-    int row_axis = -1, image_axis = -1;
+    int row_axis = -1, column_axis = -1, image_axis = -1;
     bool windowed = false;
     BoundOperand bound;
   };
+  // A part of a strip: the columns of each stage's result and of what it reads there, and how far its first window
+  // begins before these.
+  struct Part {
+    RowRange made[kMostChainStages], read[kMostChainStages];
+    int64_t pad[kMostChainStages] = {};
+    uint32_t shape = 0;  // the same for all parts with the same numbers of columns
+  };
+  // Rows of a stage's result in the part at hand, and the rows that they read.
+  struct Piece {
+    uint32_t stage = 0;
+    RowRange in, out;
+  };
   // The calls for some rows of a stage: the same for all places with the same numbers.
   struct Band {
-    uint32_t stage = 0;
+    uint32_t stage = 0, shape = 0;
     int64_t in_rows = 0, out_rows = 0, pad = 0;
     uint32_t first_call = 0, end_call = 0;  // of templates_
   };
@@ -63,7 +76,7 @@ class RowBinder {
     uint32_t first_temporary = 0, temporaries = 0;
   };
   struct Window {
-    int64_t offset = 0, row_bytes = 0, base = 0;
+    int64_t offset = 0, row_bytes = 0, base = 0;  // row_bytes: of the part at hand
     bool begun = false;
   };
 
@@ -71,12 +84,18 @@ class RowBinder {
   Status gather_stage(uint32_t i);
   Result<bool> add_action(const RowAction& action);
   Status add_slide(const RowAction& action);
-  Result<bool> band_of(uint32_t i, RowRange in, RowRange out, const Band*& band);
-  Result<bool> bind_band(uint32_t i, RowRange in, RowRange out, Band& band);
-  void cut(const Slot& slot, RowRange in, RowRange out, BoundOperand& operand) const;
-  RowCallOperand place(const Slot& slot, RowRange in, RowRange out) const;
+  Status find_parts();
+  void place_windows();
+  int64_t row_bytes_of(uint32_t i, const Part& part) const;
+  Result<bool> add_strip(int64_t strip);
+  Result<bool> band_of(const Piece& piece, const Band*& band);
+  Result<bool> bind_band(const Piece& piece, Band& band);
+  void cut(const Slot& slot, const Piece& piece, BoundOperand& operand) const;
+  RowCallOperand place(const Slot& slot, const Piece& piece) const;
   Status add_call(const StepSpec& step, std::span<const RowCallOperand> operands);
   Status finish();
+  bool parted() const { return chain_.parts > 1; }
+  const Part& part() const { return parts_[at_part_]; }
   const Stage& stage(uint32_t i) const;
   uint32_t stage_index(uint32_t i) const;
 
@@ -88,6 +107,8 @@ class RowBinder {
   Vector<Slot> slots_;           // stage after stage
   Vector<uint32_t> slot_begin_;  // by stage
   Vector<Place> places_;         // operands of the step
+  Vector<Part> parts_;
+  size_t at_part_ = 0;
   Vector<Window> windows_;
   Vector<Band> bands_;
   Vector<Template> templates_;

@@ -59,7 +59,13 @@ Status RowFinder::ask_hook(const Stage& stage, uint32_t s, RowStage& out) {
   out.images = result.dim(0);
   out.out_rows = result.dim(2);
   out.in_rows = in.rank == result.rank ? in.dim(2) : 1;
-  out.row_bytes = binder_.window_view(stage.outputs[0]).stride(0) / out.out_rows;
+  const TensorView window = binder_.window_view(stage.outputs[0]);
+  out.row_bytes = window.stride(0) / out.out_rows;
+  if (result.rank == 4) {
+    out.column_bytes = window.stride(3);
+    out.out_columns = result.dim(3);
+    out.in_columns = in.rank == 4 ? in.dim(3) : 1;
+  }
   if (!out.window.elementwise && (in.rank != result.rank || in.dim(0) != out.images)) return {};
   out.row_work = static_cast<double>(result.count()) / static_cast<double>(out.images * out.out_rows);
   if (!out.window.elementwise && scope.inputs.size() > 1 && scope.input(1).view.rank == result.rank)
@@ -67,6 +73,12 @@ Status RowFinder::ask_hook(const Stage& stage, uint32_t s, RowStage& out) {
                     static_cast<double>(std::max<int64_t>(1, scope.input(1).view.dim(0)));
   out.capable = true;
   return {};
+}
+
+// Whether find_row_means may have the stage read means of its first input's rows.
+bool RowFinder::may_want_means(const Stage& stage) const {
+  const RunDef* hook = binder_.hook_of(*stage.op);
+  return has_part("means", "rows") && binder_.context_.row_means && hook && hook->takes_row_means;
 }
 
 // Where a stage reads what earlier ones make: by rows, or in a way that needs all of it.
@@ -78,16 +90,19 @@ void RowFinder::link(const Stage& stage, uint32_t index, Vector<RowStage>& stage
     if (v == kNoIndex || maker_[v] < 0) continue;
     RowStage& maker = stages[static_cast<size_t>(maker_[v])];
     maker.last_reader = static_cast<int32_t>(index);
+    if (k == 0 && may_want_means(stage)) maker.out_columns = 0;  // no part of a row tells its mean
     const bool windowed = k == 0 && !reader.window.elementwise;
     const bool by_rows =
         reader.capable && (windowed || reader.window.elementwise || k >= own) &&
         binder_.types_.value(v).type.shape.rank == binder_.types_.value(stage.outputs[0]).type.shape.rank &&
         (windowed || (maker.out_rows == reader.out_rows && reader.out_rows > 1)) &&
         reader.operand_count < kMostRowOperands;
-    if (by_rows)
-      reader.operands[reader.operand_count++] = {maker_[v], windowed};
-    else
+    if (!by_rows) {
       maker.escapes = true;
+      continue;
+    }
+    reader.operands[reader.operand_count++] = {maker_[v], windowed};
+    if (!windowed && maker.out_columns != reader.out_columns) reader.out_columns = 0;
   }
 }
 

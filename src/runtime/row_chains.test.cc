@@ -23,7 +23,7 @@ RowStage stage(int64_t in_rows, int64_t out_rows, RowWindow window, int32_t make
 // Expand, depthwise, project: 112 rows of 96 channels between.
 std::vector<RowStage> block(int64_t row_bytes) {
   std::vector<RowStage> stages = {stage(112, 112, {}, -1, row_bytes),
-                                  stage(112, 56, {.extent = 3, .stride = 2, .pad = 1}, 0, row_bytes / 2),
+                                  stage(112, 56, {.rows = {3, 2, 1}}, 0, row_bytes / 2),
                                   stage(56, 56, {}, 1, row_bytes / 8)};
   stages[0].last_reader = 1;
   stages[1].last_reader = 2;
@@ -61,6 +61,23 @@ TEST(RowChains, ChosenAsLongAsABandsRowsFitTheCache) {
   EXPECT_FALSE(whole(1280));
 }
 
+// Longer rows are made in parts side by side.
+TEST(RowChains, LongRowsAreParted) {
+  const auto parts = [](int64_t places, int64_t columns) {
+    auto stages = block(places * 96 * 4);
+    for (RowStage& s : stages) s.in_columns = s.out_columns = columns;
+    stages[1].window.columns = {3, 2, 1};
+    stages[1].out_columns = stages[2].in_columns = stages[2].out_columns = columns / 2;
+    const auto chains = choose(stages, {.l2_bytes = 1 << 20});
+    return !chains.empty() && chains[0].first == 0 && chains[0].last == 2 ? chains[0].parts : 0;
+  };
+  EXPECT_EQ(parts(640, 640), 1);
+  EXPECT_EQ(parts(1280, 1280), 2);
+  EXPECT_EQ(parts(2560, 2560), 4);
+  EXPECT_EQ(parts(1280, 100), 0);  // parts of fewer than 28 columns
+  EXPECT_EQ(parts(1280, 0), 0);
+}
+
 // Of seven rows, one of two threads has four: the other one's wait costs more than the chain saves; of eight it does
 // not wait.
 TEST(RowChains, ThreadsWithFewerRowsWait) {
@@ -90,7 +107,7 @@ TEST(RowChains, Prints) {
   const auto stages = block(112 * 96 * 4);
   char text[128];
   const size_t n = print(stages, {.first = 0, .last = 2, .band_rows = 4, .strips = 2, .gain_ns = 5000}, text, 128);
-  EXPECT_EQ(std::string(text, n), "stages 0..2: 56 rows, 4 at a time, 2 strips, gain 5 us");
+  EXPECT_EQ(std::string(text, n), "stages 0..2: 56 rows, 4 at a time, 2 strips of 1 parts, gain 5 us");
 }
 
 // Runs a schedule on row numbers: every row that is read stands in its window, every row of the result is made once.
@@ -151,14 +168,43 @@ TEST(RowChains, SchedulesMakeEveryRowOnceAndReadNoneThatIsGone) {
           const int64_t middle = (rows + 2 * pad - extent) / stride + 1;
           if (rows + 2 * pad < extent) continue;
           std::vector<RowStage> stages = {stage(rows, rows, {}, -1, 64),
-                                          stage(rows, middle, {extent, stride, pad}, 0, 64),
-                                          stage(middle, middle, {.extent = 3, .pad = 1}, 1, 64)};
+                                          stage(rows, middle, {.rows = {extent, stride, pad}}, 0, 64),
+                                          stage(middle, middle, {.rows = {.extent = 3, .pad = 1}}, 1, 64)};
           stages.push_back(stage(middle, middle, {}, 2, 64));  // reads two results, one of them late
           stages[3].operands[stages[3].operand_count++] = {1, false};
           for (int64_t band : {1, 2, 3, 8})
             for (int64_t strips : {1, 2, 3})
               if (strips <= middle) simulate(stages, {.first = 0, .last = 3, .band_rows = band, .strips = strips});
         }
+}
+
+// Parts make every column of the result once, and of each other stage all that is read.
+TEST(RowChains, PartsMakeEveryColumnThatIsRead) {
+  for (const Reach window : {Reach{1, 1, 0}, Reach{3, 1, 1}, Reach{3, 2, 1}, Reach{9, 1, 4}, Reach{2, 3, 0}})
+    for (int64_t columns : {4, 7, 30})
+      for (int64_t parts : {1, 2, 3}) {
+        const int64_t middle = (columns + 2 * window.pad - window.extent) / window.stride + 1;
+        if (columns + 2 * window.pad < window.extent || middle < parts) continue;
+        std::vector<RowStage> stages = {stage(9, 9, {}, -1, 64), stage(9, 9, {.columns = window}, 0, 64),
+                                        stage(9, 9, {}, 1, 64)};
+        stages[0].in_columns = stages[0].out_columns = stages[1].in_columns = columns;
+        stages[1].out_columns = stages[2].in_columns = stages[2].out_columns = middle;
+        const RowChain chain{.first = 0, .last = 2, .parts = parts};
+        int64_t end = 0;
+        for (int64_t part = 0; part < parts; ++part) {
+          RowRange made[kMostChainStages];
+          columns_of_part(stages, chain, part, made);
+          EXPECT_EQ(made[2].begin, end);
+          end = made[2].end;
+          for (uint32_t i = 1; i < 3; ++i) {
+            const RowRange read = columns_read(stages[i], true, made[i]);
+            EXPECT_LE(made[i - 1].begin, read.begin);
+            EXPECT_GE(made[i - 1].end, read.end);
+            EXPECT_LE(made[i - 1].end, stages[i - 1].out_columns);
+          }
+        }
+        EXPECT_EQ(end, middle);
+      }
 }
 
 }  // namespace

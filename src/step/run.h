@@ -19,6 +19,7 @@
 namespace mica {
 
 class Threads;
+struct Window;
 
 // A part of a step: tasks begin … end-1, run by `worker`, which owns `scratch` meanwhile.
 struct TaskRange {
@@ -49,18 +50,28 @@ struct BoundOperand {
   TensorView view;        // dims and byte strides; data only when constant
 };
 
-// Rows are the places along a tensor's first spatial axis (axis 2). Row o of output 0 depends on the rows
-// o·stride - pad … o·stride - pad + extent - 1 of input 0, as far as there are such.
-struct RowWindow {
+// Place o of output 0 along an axis depends on the places o·stride - pad … o·stride - pad + extent - 1 of input 0, as
+// far as there are such.
+struct Reach {
   int64_t extent = 1, stride = 1, pad = 0;
-  bool elementwise = false;  // every operand that has rows is read at the result's row
 };
 
-// What a hook has to know when it makes some rows only. Views then have these rows of one image; attributes and every
-// choice that changes rounding are the whole's.
+// Rows are the places along a tensor's first spatial axis (axis 2), columns those along axis 3 of four axes.
+struct RowWindow {
+  Reach rows, columns;
+  bool elementwise = false;  // every operand that has rows is read at the result's row and column
+};
+RowWindow row_window(const Window& window);
+
+// What a hook has to know when it makes some rows only, and perhaps some of their columns. Views then have these of one
+// image; attributes and every choice that changes rounding are the whole's.
 struct RowBand {
-  int64_t images = 1, whole_rows = 0;  // of input 0 as a whole
-  int64_t pad = 0;                     // RowWindow::pad as seen from the band: may be negative
+  struct Axis {
+    int64_t whole = 0;  // places of input 0 as a whole
+    int64_t pad = 0;    // Reach::pad as seen from the band: may be negative
+  };
+  int64_t images = 1;  // of input 0 as a whole
+  Axis rows, columns;
 };
 
 // Packs `plain` (dense, source order) into `to`. `context` carries the packing's numbers.
@@ -125,12 +136,13 @@ class BindScope {
   }
   const BoundOperand& output(int i) const { return outputs[static_cast<size_t>(i)]; }
   bool has(int i) const { return input(i).present; }
-  // Input 0 with all its images and rows.
+  // Input 0 with all its images, rows and columns.
   TensorView whole_input() const {
     TensorView view = input(0).view;
     if (!band) return view;
     view.dims[0] = band->images;
-    view.dims[2] = band->whole_rows;
+    view.dims[2] = band->rows.whole;
+    if (view.rank == 4) view.dims[3] = band->columns.whole;
     return view;
   }
 

@@ -42,6 +42,10 @@ std::vector<Problem> problems() {
       inverted("two_rows", "2,8", "groups=24, pads=[1,1,1,1]"),
       inverted("lopsided", "14,6", "groups=24, pads=[2,0,0,3], strides=[3,1]"),
       inverted("dilated", "19,7", "groups=24, pads=[4,0,4,0], dilations=[4,1]"),
+      inverted("wide", "9,37", "groups=24, pads=[1,2,1,0], strides=[2,3]"),
+      inverted("dilated_columns", "11,29", "groups=24, pads=[1,4,1,4], dilations=[1,4]"),
+      inverted("windows_as_wide_as_parts", "5,27", "groups=24, pads=[1,4,1,4], dilations=[1,4]"),
+      inverted("windows_wider_than_half", "5,12", "groups=24, pads=[1,6,1,6], dilations=[1,6]"),
       {"implicit", "1,3,21,8", w3,
        "  %1 = conv(%x, %a) pads=[1,1,1,1], strides=[2,1]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) pads=[2,1,1,0], "
        "strides=[1,2]\n"
@@ -56,6 +60,14 @@ std::vector<Problem> problems() {
        "  %1 = conv(%x, %a) pads=[3,1,5,1]\n  %2 = conv(%1, %b) pads=[4,1,4,1]\n  %y = conv(%2, %c)\n"},
       {"branches", "2,3,18,7", w3 + weights("d", {6, 3, 1, 1}) + weights("s", {1, 6, 1, 1}) + weights("h", {18, 1}),
        "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = mul(%3, %s)\n"
+       "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
+       "  %y = conv(%8, %c)\n"},
+      {"wide_pools", "2,3,25,37", w3,
+       "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
+       "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[2,3], strides=[1,1], pads=[0,1,1,2], "
+       "count_include_pad=true, ceil_mode=true\n"},
+      {"wide_branches", "2,3,7,21", w3 + weights("d", {6, 3, 1, 1}) + weights("h", {7, 1}) + weights("r", {21}),
+       "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = add(%3, %r)\n"
        "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
        "  %y = conv(%8, %c)\n"},
       {"one_axis", "2,3,50", weights("a", {6, 3, 5}) + weights("b", {6, 1, 3}) + weights("c", {4, 6, 1}),

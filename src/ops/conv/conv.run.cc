@@ -80,7 +80,7 @@ bool rows(const BindScope& scope, RowWindow& window) {
   if (x.rank < 3 || x.dtype != DType::kF32 || !scope.input(1).constant) return false;
   const auto sizes = conv::sizes_of(scope.attributes<Conv>(), x, w);
   if (!sizes.ok() || !makes_rows(whole_algorithm(scope, *sizes))) return false;
-  window = conv::row_window(sizes->window);
+  window = row_window(sizes->window);
   return true;
 }
 

@@ -21,7 +21,4 @@ ConvPolicy policy_of(const BindScope& scope);
 // Packed weights: made ahead when they are constant, else by a step of each run.
 Status pack_weights(BindScope& scope, ConvStep& step);
 
-// The rows of input 0 under a row of the result.
-RowWindow row_window(const Window& window);
-
 }  // namespace mica::conv

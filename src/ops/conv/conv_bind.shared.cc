@@ -90,14 +90,18 @@ bool is_vector(const TensorView& v) {
   return v.rank == 1 && (v.dim(0) <= 1 || v.stride(0) == static_cast<int64_t>(sizeof(float)));
 }
 
-// The rows of one image that the scope's views have, of the problem for all.
+// The rows and columns of one image that the scope's views have, of the problem for all.
 void cut_band(const BindScope& scope, ConvProblem& p) {
   const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
   const int axis = 5 - x.rank;
   p.images = x.dim(0);
-  p.in[axis] = x.dim(2);
-  p.out[axis] = out.dim(2);
-  p.pad[axis] = scope.band->pad;
+  const auto cut = [&](int at, int from, const RowBand::Axis& band) {
+    p.in[at] = x.dim(from);
+    p.out[at] = out.dim(from);
+    p.pad[at] = band.pad;
+  };
+  cut(axis, 2, scope.band->rows);
+  if (x.rank == 4) cut(axis + 1, 3, scope.band->columns);
 }
 
 }  // namespace
@@ -136,12 +140,6 @@ Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes, const Con
   step->limits = limits_of(*scope.machine);
   step->policy = policy_of(scope);
   return begun;
-}
-
-RowWindow row_window(const Window& window) {
-  return {.extent = (window.kernel[0] - 1) * window.dilation[0] + 1,
-          .stride = window.stride[0],
-          .pad = window.pad_begin[0]};
 }
 
 }  // namespace mica::conv

@@ -10,7 +10,7 @@ bool rows(const BindScope& scope, RowWindow& window) {
   if (x.rank < 3 || x.rank > 4 || !is_byte(x.dtype) || !scope.input(1).constant) return false;
   const auto sizes = conv::sizes_of(scope.attributes<PixelConv>().conv, x, w);
   if (!sizes.ok()) return false;
-  window = conv::row_window(sizes->window);
+  window = row_window(sizes->window);
   return true;
 }
 

@@ -29,7 +29,8 @@ void set_images(PoolProblem& p, const BindScope& scope, const ImageView& from, c
   p.channels = from.channels;
   std::copy_n(from.extent, 3, p.in);
   std::copy_n(to.extent, 3, p.out);
-  if (scope.band) p.pad[5 - scope.input(0).view.rank] = scope.band->pad;
+  if (scope.band) p.pad[5 - scope.input(0).view.rank] = scope.band->rows.pad;
+  if (scope.band && scope.input(0).view.rank == 4) p.pad[2] = scope.band->columns.pad;
   p.in_view = view_of(from);
   p.out_view = view_of(to);
 }
@@ -108,7 +109,7 @@ bool rows(const BindScope& scope, const WindowSpec& spec, std::span<const int64_
   if (scope.outputs.size() > 1 && scope.output(1).present) return false;
   const auto all = fixed_window(spec, x.shape().subspan(2), kernel);
   if (!all.ok()) return false;
-  window = {.extent = (all->kernel[0] - 1) * all->dilation[0] + 1, .stride = all->stride[0], .pad = all->pad_begin[0]};
+  window = row_window(*all);
   return true;
 }
 
