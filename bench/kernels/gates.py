@@ -11,6 +11,7 @@ last line is `N passed, N failed`. For a machine without other work.
 """
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -34,7 +35,7 @@ VECTORS = ((2048, 4096), (4096, 4096))
 POINTWISE_LEAST, WINOGRAD_LEAST, VECTOR_LEAST = 0.90, 1.8, 0.90
 # A neighbour on the same core slows a product, not the multiply-add loop, so that no ceiling shows it: the best valid
 # measurement of so many counts, about a minute's.
-POINTWISE_TRIES = 50
+TRIES = 50
 
 
 class Gates:
@@ -92,7 +93,7 @@ class Gates:
                 continue
             layers.pointwise(model, pixels, inputs, outputs)
             best, note = None, ""
-            for _ in range(POINTWISE_TRIES):
+            for _ in range(TRIES):
                 found = self.measure(name, isa, model)
                 if found is None:
                     break
@@ -113,11 +114,19 @@ class Gates:
             if self.args.only not in name:
                 continue
             layers.three_by_three(model, side, channels)
-            fast, plain = self.measure(name, "", model), self.measure(name, "", model, "implicit")
-            if fast is None or plain is None:
+            fast_ms = plain_ms = math.inf
+            for _ in range(TRIES):
+                fast, plain = self.measure(name, "", model), self.measure(name, "", model, "implicit")
+                if fast is None or plain is None:
+                    break
+                fast_ms, plain_ms = min(fast_ms, fast["ms"]), min(plain_ms, plain["ms"])
+                note = f"{fast['kernel']} beside {plain['kernel']}"
+                if judge.passed(plain_ms / fast_ms, WINOGRAD_LEAST):
+                    break
+            if math.isinf(fast_ms):
                 self.lost(name)
-                continue
-            self.close(name, plain["ms"] / fast["ms"], WINOGRAD_LEAST, f"{fast['kernel']} beside {plain['kernel']}")
+            else:
+                self.close(name, plain_ms / fast_ms, WINOGRAD_LEAST, note)
 
     def vectors(self):
         """Weights beyond the second-level cache, as a share of reading at the level that holds them."""
