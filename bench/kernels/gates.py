@@ -6,8 +6,9 @@
 Each layer runs through `mica bench --layers`, which measures the machine's ceilings in the same process. A measurement
 whose multiply-add ceiling is below 90 % of the recorded one of this kind of machine (bench/record; the median of three
 where none is recorded) is invalid and made again; what is still invalid after some minutes has failed. Ceilings are
-those of the fastest of several tries, so a layer's fastest run is held against them; its median is printed beside. The
-last line is `N passed, N failed`. For a machine without other work.
+those of the fastest of several tries, so a layer's fastest run is held against them, or against the recorded ceiling
+where that is higher; its median is printed beside. The last line is `N passed, N failed`. For a machine without other
+work.
 """
 import argparse
 import json
@@ -36,6 +37,8 @@ POINTWISE_LEAST, WINOGRAD_LEAST, VECTOR_LEAST = 0.90, 1.8, 0.90
 # A neighbour on the same core slows a product, not the multiply-add loop, so that no ceiling shows it: the best valid
 # measurement of so many counts, about a minute's.
 TRIES = 50
+# Of two layers beside each other so many runs at least: a slow one of the direct product alone would pass.
+LEAST_PAIRS = 5
 
 
 class Gates:
@@ -69,6 +72,7 @@ class Gates:
             self.seen.setdefault(key, []).append(found["fma"])
             reference = judge.reference_ceiling(self.recorded.get(key, 0) * 1e9, self.seen[key])
             if reference and judge.valid(found["fma"], reference):
+                found["ceiling"] = max(found["fma"], reference)  # of many tries, a ceiling on the low side passes one
                 return found
             if time.monotonic() > self.deadline:
                 print(f"{name}: still invalid: the ceiling is {found['fma'] * 1e-9:.0f} GFLOP/s, "
@@ -97,7 +101,7 @@ class Gates:
                 found = self.measure(name, isa, model)
                 if found is None:
                     break
-                share = found["flops"] / found["fma"]
+                share = found["flops"] / found["ceiling"]
                 if best is None or share > best:
                     best, note = share, f"{found['kernel']}, median {share / found['slower']:.3f}"
                 if judge.passed(best, POINTWISE_LEAST):
@@ -115,13 +119,13 @@ class Gates:
                 continue
             layers.three_by_three(model, side, channels)
             fast_ms = plain_ms = math.inf
-            for _ in range(TRIES):
+            for pair in range(1, TRIES + 1):
                 fast, plain = self.measure(name, "", model), self.measure(name, "", model, "implicit")
                 if fast is None or plain is None:
                     break
                 fast_ms, plain_ms = min(fast_ms, fast["ms"]), min(plain_ms, plain["ms"])
                 note = f"{fast['kernel']} beside {plain['kernel']}"
-                if judge.passed(plain_ms / fast_ms, WINOGRAD_LEAST):
+                if pair >= LEAST_PAIRS and judge.passed(plain_ms / fast_ms, WINOGRAD_LEAST):
                     break
             if math.isinf(fast_ms):
                 self.lost(name)

@@ -51,7 +51,8 @@ class Chooser {
     for (int64_t band : kBands) {
       if (band > stages_[chain.last].out_rows && band > 1) break;
       chain.band_rows = band;
-      if (!rate(chain) || (found && chain.gain_ns <= best.gain_ns)) continue;
+      if (!rate(chain)) break;  // nor do higher bands fit
+      if (found && chain.gain_ns <= best.gain_ns) continue;
       best = chain;
       found = true;
     }
@@ -112,8 +113,7 @@ class Chooser {
     const int64_t columns = stages_[chain.last].out_columns;
     flow_of(chain, &RowWindow::columns, (columns + chain.parts - 1) / chain.parts, flow);
     for (uint32_t i = 0; i <= n; ++i) {
-      const int64_t all = stages_[chain.first + i].out_columns,
-                    part = i == n ? flow[i].end : flow[i].end - flow[i].keep;
+      const int64_t all = stages_[chain.first + i].out_columns, part = flow[i].end - flow[i].keep;
       share[i] = std::min(1.0, static_cast<double>(part) / static_cast<double>(all));
     }
   }

@@ -61,6 +61,7 @@ struct RowWindow {
   Reach rows, columns;
   bool elementwise = false;  // every operand that has rows is read at the result's row and column
 };
+// Of a window that slides over input 0.
 RowWindow row_window(const Window& window);
 
 // What a hook has to know when it makes some rows only, and perhaps some of their columns. Views then have these of one
@@ -72,6 +73,11 @@ struct RowBand {
   };
   int64_t images = 1;  // of input 0 as a whole
   Axis rows, columns;
+  // Where a problem of three spatial axes has them, whose tensors have `rank` axes.
+  void set_pads(int rank, int64_t (&pad)[3]) const {
+    pad[5 - rank] = rows.pad;
+    if (rank == 4) pad[2] = columns.pad;
+  }
 };
 
 // Packs `plain` (dense, source order) into `to`. `context` carries the packing's numbers.

@@ -1,5 +1,7 @@
 #include "ops/conv/conv_bind.h"
 
+#include <algorithm>
+
 #include "kernels/conv/winograd.h"
 #include "ops/conv/conv_problem.h"
 #include "step/gemm_epilogue.h"
@@ -91,17 +93,11 @@ bool is_vector(const TensorView& v) {
 }
 
 // The rows and columns of one image that the scope's views have, of the problem for all.
-void cut_band(const BindScope& scope, ConvProblem& p) {
-  const TensorView &x = scope.input(0).view, &out = scope.output(0).view;
-  const int axis = 5 - x.rank;
-  p.images = x.dim(0);
-  const auto cut = [&](int at, int from, const RowBand::Axis& band) {
-    p.in[at] = x.dim(from);
-    p.out[at] = out.dim(from);
-    p.pad[at] = band.pad;
-  };
-  cut(axis, 2, scope.band->rows);
-  if (x.rank == 4) cut(axis + 1, 3, scope.band->columns);
+void cut_band(const BindScope& scope, const ImageView& in, const ImageView& out, ConvProblem& p) {
+  p.images = in.images;
+  std::copy_n(in.extent, 3, p.in);
+  std::copy_n(out.extent, 3, p.out);
+  scope.band->set_pads(scope.input(0).view.rank, p.pad);
 }
 
 }  // namespace
@@ -122,7 +118,7 @@ Result<BegunStep> begin_step(BindScope& scope, const Conv& attributes, const Con
   ImageView in, out;
   if (!kernel_problem(sizes, p) || !image_view(x.view, in) || !image_view(scope.output(0).view, out))
     return BegunStep();
-  if (scope.band) cut_band(scope, p);
+  if (scope.band) cut_band(scope, in, out, p);
   if (x.view.empty() || w.view.empty() || scope.output(0).view.empty()) return BegunStep();
   BegunStep begun{step, sizes, static_cast<int>(scope.inputs.size()), {}};
   if (kWithFilter && planes) {

@@ -29,8 +29,7 @@ void set_images(PoolProblem& p, const BindScope& scope, const ImageView& from, c
   p.channels = from.channels;
   std::copy_n(from.extent, 3, p.in);
   std::copy_n(to.extent, 3, p.out);
-  if (scope.band) p.pad[5 - scope.input(0).view.rank] = scope.band->rows.pad;
-  if (scope.band && scope.input(0).view.rank == 4) p.pad[2] = scope.band->columns.pad;
+  if (scope.band) scope.band->set_pads(scope.input(0).view.rank, p.pad);
   p.in_view = view_of(from);
   p.out_view = view_of(to);
 }
