@@ -25,5 +25,6 @@ std::vector<RuleCase> attention_cases();
 std::vector<RuleCase> weight_cases();
 std::vector<RuleCase> pixel_cases();
 std::vector<RuleCase> primitive_cases();
+std::vector<RuleCase> product_cases();  // and what is taken of their results
 
 }  // namespace mica::support

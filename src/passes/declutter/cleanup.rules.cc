@@ -1,4 +1,5 @@
 // Nodes that change nothing, and pairs that undo each other.
+#include "ops/image/resize.h"
 #include "ops/index/axis.h"
 #include "ops/move/reshape.h"
 #include "ops/move/transpose.h"
@@ -20,6 +21,7 @@ MICA_DECLARE_OP(identity);
 MICA_DECLARE_OP(mul);
 MICA_DECLARE_OP(pad);
 MICA_DECLARE_OP(reshape);
+MICA_DECLARE_OP(resize);
 MICA_DECLARE_OP(slice);
 MICA_DECLARE_OP(squeeze);
 MICA_DECLARE_OP(sub);
@@ -131,6 +133,16 @@ Value* neutral(const Match& m, Builder&) {
   return x->type.shape.known() && x->type == m.root->outputs[0]->type ? x : nullptr;
 }
 
+// To the size that it has: by sizes, or by scales of 1 (others may round down to it).
+Value* noop_resize(const Match& m, Builder&) {
+  const Node& node = *m.root;
+  Value* x = m["x"];
+  const auto& a = node.attributes<Resize>();
+  if (a.coordinates == Coordinates::kTfCropAndResize || a.policy != AspectPolicy::kStretch) return nullptr;
+  if (!x->type.shape.known() || !(x->type == node.outputs[0]->type)) return nullptr;
+  return contents::is_given(node, 3) || contents::uniform(node.inputs[2]) == 1.0 ? x : nullptr;
+}
+
 std::vector<Rule> make() {
   return {
       {"remove-identity", "identity(x) → x", is(op_identity, {any("x")}), just_x},
@@ -150,6 +162,7 @@ std::vector<Rule> make() {
        }},
       {"remove-noop-pad", "pad(x) by zeros → x", is(op_pad, {any("x"), constant("pads")}).rest(),
        [](const Match& m, Builder&) -> Value* { return contents::uniform(m["pads"]) == 0.0 ? m["x"] : nullptr; }},
+      {"remove-noop-resize", "resize(x) to its own size → x", is(op_resize, {any("x")}).rest(), noop_resize},
       {"remove-single-concat", "concat(x) → x", is(op_concat, {any("x")}), just_x},
       {"remove-noop-transpose", "transpose(x) in order → x", is(op_transpose, {any("x")}), noop_transpose},
       {"merge-transposes", "transpose(transpose(x, p), q) → transpose(x, p∘q)",

@@ -56,6 +56,10 @@ std::vector<RuleCase> cleanup_cases() {
        "%y = reshape(%x, %s) allow_zero=true\n# with constant %s: i64[2] = {-1, 12}\n"},
       {"gather-is-reshape", x + "constant %i: i64[1,3] = {0, 1, 2}\n", "%y = gather(%x, %i) axis=-2\n",
        "%y = reshape(%x, %s) allow_zero=true\n# with constant %s: i64[4] = {2, 1, 3, 4}\n"},
+      {"remove-noop-resize", n + "constant %s: i64[2] = {1, 4}\n",
+       "%a = resize(%x, _, _, %s) mode=linear, axes=[2,3]\n%y = relu(%a)\n", "%y = relu(%x)\n"},
+      {"remove-noop-resize", n + "constant %s: f32[4] = {1, 1, 1, 1}\n", "%a = resize(%x, _, %s)\n%y = relu(%a)\n",
+       "%y = relu(%x)\n"},
   };
 }
 

@@ -1,6 +1,7 @@
 // What rules share: numbers in constants, reshapes to a shape, transpositions of matrices.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -43,6 +44,19 @@ inline Value* constant(Builder& build, DType dtype, std::span<const int64_t> dim
   const Elements elements(tensor.view());
   for (size_t i = 0; i < list.size(); ++i) elements.set_number(static_cast<int64_t>(i), list[i]);
   return build.graph().add_constant(Constant::own(std::move(tensor)));
+}
+
+// Weights [N, C, 1, 1] of the convolution that does with channels what a product with the matrix `w`, [C, N], does.
+inline Value* conv_weights(Builder& build, const Value& w) {
+  const std::vector<double> plain = numbers(w);
+  const int64_t channels = w.type.shape[0].value(), made = w.type.shape[1].value();
+  std::vector<double> turned;
+  turned.reserve(plain.size());
+  for (int64_t n = 0; n < made; ++n)
+    for (int64_t c = 0; c < channels; ++c) turned.push_back(plain[static_cast<size_t>(c * made + n)]);
+  Value* weights = constant(build, w.type.dtype, std::array<int64_t, 4>{made, channels, 1, 1}, turned);
+  weights->name = w.name;
+  return weights;
 }
 
 // The number of a constant whose elements are all the same one.
@@ -128,6 +142,12 @@ inline std::optional<std::vector<int64_t>> reshape_target(const Shape& shape) {
     zero = zero || d.is(0);
   }
   return open > 1 || (open == 1 && zero) ? std::nullopt : std::optional(dims);
+}
+
+// Whether there is such an operand, and it is no empty list, which counts as left out.
+inline bool is_given(const Node& node, size_t input) {
+  const Value* v = input < node.inputs.size() ? node.inputs[input] : nullptr;
+  return v && !(v->type.shape.rank == 1 && v->type.shape[0].is(0));
 }
 
 inline bool is_float(const Value* value) {

@@ -25,11 +25,7 @@ Value* convolved(const Match& m, Builder& build) {
   if (shape.rank != 2 || !shape.fixed() || x->type.dtype != DType::kF32 || w->type.dtype != DType::kF32) return nullptr;
   const int64_t channels = shape[0].value(), made = shape[1].value();
   if (!from[1].is(channels) || channels < 1 || channels > kMostPlanes || made < 1) return nullptr;
-  const std::vector<double> plain = contents::numbers(*w);
-  std::vector<double> turned;
-  for (int64_t n = 0; n < made; ++n)
-    for (int64_t c = 0; c < channels; ++c) turned.push_back(plain[static_cast<size_t>(c * made + n)]);
-  Values inputs{x, contents::constant(build, DType::kF32, std::vector<int64_t>{made, channels, 1, 1}, turned)};
+  Values inputs{x, contents::conv_weights(build, *w)};
   if (m.has("b")) {
     if (!(m["sum"]->type == m["product"]->type)) return nullptr;
     const std::vector<double> bias = contents::along_axis(*m["b"], kRank, kRank - 1, made);

@@ -20,7 +20,7 @@ std::vector<RuleCase> all_cases() {
   for (auto list :
        {support::cleanup_cases(), support::region_cases(), support::arithmetic_cases(), support::composite_cases(),
         support::norm_cases(), support::block_cases(), support::attention_cases(), support::weight_cases(),
-        support::pixel_cases(), support::primitive_cases()})
+        support::pixel_cases(), support::primitive_cases(), support::product_cases()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }
@@ -350,6 +350,108 @@ TEST(Rules, NearMissesOfTaps) {
       {"crop-taps-in-padding",
        "input %x: f32[1,1,3000000000,3000000000,3000000000] \"x\"\nconstant %w: f32[1,1,1,1,2] = {1, 2}\n",
        "%y = conv(%x, %w) pads=[0,0,9,0,0,9]\n"},
+  };
+  expect_left_alone(misses);
+}
+
+// Weights of `made` x `read` numbers for convolutions of one pixel.
+std::string one_pixel(const std::string& name, int made, int read) {
+  std::string text = "constant " + name + ": f32[" + std::to_string(made) + "," + std::to_string(read) + ",1,1] = {";
+  for (int i = 0; i < made * read; ++i) text += i ? ", 1" : "1";
+  return text + "}\n";
+}
+
+TEST(Rules, NearMissesOfCommuting) {
+  const std::string x = "input %x: f32[1,64,4,6] \"x\"\nconstant %s: f32[4] = {1, 1, 2, 2}\n";
+  const std::string small = x + one_pixel("%w", 1, 64) + one_pixel("%v", 1, 66), wide = x + one_pixel("%w", 16, 64);
+  const std::string pool = "%y = average_pool(%c) kernel=[2,2], strides=[2,2]";
+  const std::string bias = "constant %b: f32[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}\n";
+  const Miss misses[] = {
+      // Few results; as many pixels behind the average; a bias that padding does not have; a stride; two readers.
+      {"average-before-product", small, "%c = conv(%x, %w)\n" + pool + "\n"},
+      {"average-before-product", wide, "%c = conv(%x, %w)\n%y = average_pool(%c) kernel=[2,2]\n"},
+      {"average-before-product", wide + bias,
+       "%c = conv(%x, %w, %b)\n" + pool + ", pads=[1,1,1,1], count_include_pad=true\n"},
+      {"average-before-product", wide + bias, "%c = conv(%x, %w, %b)\n" + pool + ", ceil_mode=true\n"},
+      {"average-before-product", wide, "%c = conv(%x, %w) strides=[2,1]\n" + pool + "\n"},
+      {"average-before-product", wide, "%c = conv(%x, %w)\n%p = global_average_pool(%c)\n%y = add(%c, %p)\n"},
+      // A smaller image; samples from outside; an enlarged image that is read twice; one that costs more by its
+      // channels; a part that others than products read.
+      {"product-before-resize", x + "constant %r: f32[4] = {1, 1, 0.5, 0.5}\n" + one_pixel("%w", 1, 64),
+       "%e = resize(%x, _, %r)\n%y = conv(%e, %w)\n"},
+      {"product-before-resize", small + "constant %r: f32[8] = {0, 0, 0, 0, 1, 1, 2, 2}\n",
+       "%e = resize(%x, %r, %s) mode=linear, coordinates=tf_crop_and_resize\n%y = conv(%e, %w)\n"},
+      {"product-before-resize", small, "%e = resize(%x, _, %s)\n%c = conv(%e, %w)\n%y = add(%c, %e)\n"},
+      {"product-before-resize", x + one_pixel("%w", 128, 64), "%e = resize(%x, _, %s)\n%y = conv(%e, %w)\n"},
+      {"product-before-resize", small + "input %z: f32[1,2,8,12] \"z\"\n",
+       "%e = resize(%x, _, %s)\n%j = concat(%e, %z) axis=1\n%c = conv(%j, %v)\n%y = add(%c, %j)\n"},
+      {"product-before-resize", small + "input %z: f32[1,64,8,12] \"z\"\n",
+       "%e = resize(%x, _, %s)\n%j = concat(%e, %z) axis=3\n%y = conv(%j, %w)\n"},
+      // A narrow image between two wide ones; groups; a bias that is computed.
+      {"product-of-products", x + one_pixel("%w", 2, 64) + one_pixel("%v", 64, 2),
+       "%c = conv(%x, %w)\n%y = conv(%c, %v)\n"},
+      {"product-of-products", wide + one_pixel("%v", 2, 8), "%c = conv(%x, %w)\n%y = conv(%c, %v) groups=2\n"},
+      {"product-of-products", wide + one_pixel("%v", 1, 16) + "input %b: f32[1] \"b\"\n",
+       "%c = conv(%x, %w)\n%y = conv(%c, %v, %b)\n"},
+  };
+  expect_left_alone(misses);
+}
+
+TEST(Rules, NearMissesOfTokens) {
+  const std::string x =
+      "input %x: f32[1,6,2] \"x\"\nconstant %w: f32[2,2] = {1, 2, 3, 4}\nconstant %d: f32[2,1,1,1] = {1, 2}\n"
+      "constant %e: f32[2,2,1,1] = {1, 2, 3, 4}\nconstant %i: i64[4] = {1, 2, 3, 2}\n"
+      "constant %t: i64[3] = {1, 6, 2}\nconstant %b: f32[6,1] = {1, 2, 3, 4, 5, 6}\n";
+  const std::string up = "%a = matmul(%x, %w)\n%p = reshape(%a, %i)\n%m = transpose(%p) perm=[0,3,1,2]\n";
+  const std::string down = "%q = transpose(%n) perm=[0,2,3,1]\n%r = reshape(%q, %t)\n";
+  const Miss misses[] = {
+      // A full convolution; a product that is read twice; rows and columns that changed places; another axis first.
+      {"products-around-depthwise", x, up + "%n = conv(%m, %e)\n" + down + "%y = matmul(%r, %w)\n"},
+      {"products-around-depthwise", x,
+       up + "%n = conv(%m, %d) groups=2\n" + down + "%z = matmul(%r, %w)\n%y = add(%z, %a)\n"},
+      {"products-around-depthwise", x,
+       up + "%n = conv(%m, %d) groups=2\n%q = transpose(%n) perm=[0,3,2,1]\n%r = reshape(%q, %t)\n"
+            "%y = matmul(%r, %w)\n"},
+      {"products-around-depthwise", x,
+       "%a = matmul(%x, %w)\n%p = reshape(%a, %i)\n%m = transpose(%p) perm=[0,3,2,1]\n"
+       "%n = conv(%m, %d) groups=2\n" +
+           down + "%y = matmul(%r, %w)\n"},
+      // A bias for each token.
+      {"sum-of-images", x,
+       "%p = reshape(%x, %i)\n%m = transpose(%p) perm=[0,3,1,2]\n%n = conv(%m, %e)\n" + down + "%y = add(%r, %b)\n"},
+      // A narrow product between two wide ones.
+      {"product-of-pixels-before-product",
+       "input %x: f32[1,6,4] \"x\"\nconstant %w: f32[4,1] = {1, 2, 3, 4}\nconstant %i: i64[4] = {1, 2, 3, 1}\n" +
+           one_pixel("%e", 4, 1),
+       up + "%y = conv(%m, %e)\n"},
+  };
+  expect_left_alone(misses);
+}
+
+TEST(Rules, NearMissesOfWhatIsTaken) {
+  const std::string x =
+      "input %x: f32[2,5,4] \"x\"\nconstant %b: i64[1] = {1}\nconstant %e: i64[1] = {2}\nconstant %f: i64[1] = {4}\n"
+      "constant %o: i64[1] = {0}\nconstant %a: i64[1] = {1}\nconstant %g: i64[1] = {2}\n";
+  const std::string attended = x + "input %k: f32[2,6,4] \"k\"\ninput %v: f32[2,6,4] \"v\"\n";
+  const std::string row = "%y = slice(%h, %b, %e, %a)\n";
+  const Miss misses[] = {
+      // More than half; other places that somebody reads; steps; the axis that is normalised; columns of a product.
+      {"take-first", x, "%h = tanh(%x)\n%y = slice(%h, %b, %f, %a)\n"},
+      {"take-first", x, "%h = tanh(%x)\n%t = slice(%h, %b, %e, %a)\n%y = add(%t, %h)\n"},
+      {"take-first", x, "%h = tanh(%x)\n%t = slice(%h, %b, %e, %a)\n%u = slice(%h, %b, %e, %g)\n%y = add(%t, %u)\n"},
+      {"take-first", x, "%h = tanh(%x)\n%y = slice(%h, %o, %f, %a, %g)\n"},
+      {"take-first", x + "constant %s: f32[4] = {1, 2, 3, 4}\n",
+       "%h = layer_norm(%x, %s)\n%y = slice(%h, %b, %e, %g)\n"},
+      {"take-first", x + "constant %s: f32[5,4] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5}\n",
+       "%h = layer_norm(%x, %s) axis=1\n" + row},
+      {"take-first", x + "constant %w: f32[4,2] = {1, 2, 3, 4, 5, 6, 7, 8}\n",
+       "%h = matmul(%x, %w)\n%y = slice(%h, %b, %e, %g)\n"},
+      // Queries that their place tells what to see; an axis that a reshape does not keep; two parts that hold it.
+      {"take-first", attended, "%h = attention(%x, %k, %v) q_heads=2, kv_heads=2, causal=true\n" + row},
+      {"take-first", attended, "%h = attention(%x, %k, %v) q_heads=2, kv_heads=2, left_window=1\n" + row},
+      {"take-first", x + "constant %s: i64[3] = {4, 5, 2}\n", "%h = reshape(%x, %s)\n" + row},
+      {"take-first", x + "constant %s: i64[3] = {2, 4, 5}\n", "%h = reshape(%x, %s)\n" + row},
+      {"take-first", x, "%h = concat(%x, %x) axis=1\n%y = slice(%h, %f, %s, %a)\n# with constant %s: i64[1] = {6}\n"},
   };
   expect_left_alone(misses);
 }

@@ -1,6 +1,8 @@
 #include "passes/declutter/simplify.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -151,7 +153,25 @@ uint64_t hash_node(const Node& node) {
   return hash;
 }
 
+// Nodes name the same constant where short ones without a name are equal: lists of axes and sizes, which rules make
+// anew.
+void name_same_constants(Graph& graph) {
+  constexpr int64_t kLongest = 256;  // bytes
+  std::map<std::tuple<DType, std::vector<int64_t>, std::string_view>, Value*> first;
+  for (const auto& node : graph.nodes)
+    for (Value*& v : node->inputs) {
+      if (!v || !v->is_constant() || !v->name.empty() || v->type.dtype == DType::kString) continue;
+      const TensorView& view = v->constant->view;
+      const int64_t bytes = dense_bytes(view.dtype, view.shape());
+      if (bytes > kLongest) continue;
+      const std::string_view content(static_cast<const char*>(view.data), static_cast<size_t>(bytes));
+      const auto dims = view.shape();
+      v = first.try_emplace({view.dtype, std::vector<int64_t>(dims.begin(), dims.end()), content}, v).first->second;
+    }
+}
+
 int64_t merge_equal(Graph& graph, const DeclutterOptions&) {
+  name_same_constants(graph);
   Readers readers(graph);
   std::unordered_multimap<uint64_t, Node*> seen;
   int64_t merged = 0;

@@ -10,6 +10,7 @@
 namespace mica {
 
 MICA_DECLARE_OP(copy);
+MICA_DECLARE_OP(reshape);
 MICA_DECLARE_OP(transpose);
 
 namespace {
@@ -58,7 +59,55 @@ bool brings_channels(const Node& node) {
   return true;
 }
 
+// Emits nodes in another order: behind each one those that wait for it.
+class Reorder {
+ public:
+  explicit Reorder(Graph& graph) : graph_(graph) {}
+  void wait(size_t node) {
+    waiting_[graph_.nodes[node]->inputs[0]->producer].push_back(node);
+    waits_.insert(node);
+  }
+  void run() {
+    if (waits_.empty()) return;
+    emit_behind(nullptr);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (!waits_.contains(i)) emit(i);
+    graph_.nodes = std::move(order_);
+  }
+
+ private:
+  void emit(size_t i) {
+    const Node* node = graph_.nodes[i].get();
+    order_.push_back(std::move(graph_.nodes[i]));
+    emit_behind(node);
+  }
+  void emit_behind(const Node* node) {
+    if (const auto found = waiting_.find(node); found != waiting_.end())
+      for (size_t i : found->second) emit(i);
+  }
+
+  Graph& graph_;
+  std::unordered_map<const Node*, std::vector<size_t>> waiting_;  // by what makes their first operand; null: nothing
+  std::unordered_set<size_t> waits_;
+  std::vector<std::unique_ptr<Node>> order_;
+};
+
 }  // namespace
+
+void bring_channels_early(Graph& graph) {
+  std::unordered_map<const Value*, int> others;  // readers that are no such transposition
+  for (const auto& node : graph.nodes)
+    for (const Value* v : node->inputs)
+      if (v && !brings_channels(*node)) ++others[v];
+  for (const Value* output : graph.outputs) ++others[output];
+  Reorder order(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = *graph.nodes[i];
+    const bool reshapes = node.op == &op_reshape && node.inputs[0] && node.inputs[1]->is_constant();
+    if (brings_channels(node) || (reshapes && !others.contains(node.outputs[0]))) order.wait(i);
+  }
+  order.run();
+}
 
 int64_t share_conversions(Graph& graph, std::unordered_set<const Value*>& chosen) {
   std::unordered_map<const Value*, int> wanted;
@@ -85,8 +134,14 @@ std::unordered_set<const Value*> channels_last_values(const Graph& graph) {
   std::unordered_set<const Value*> chosen;
   const std::unordered_set<const Value*> ports(graph.outputs.begin(), graph.outputs.end());
   std::unordered_set<const Value*> wanted;
-  for (const auto& node : graph.nodes)
+  const auto made_last = [](const Value* v) {
+    return is_image(v) && v->producer && v->producer->op->layout == LayoutRule::kChannelsLast;
+  };
+  for (const auto& node : graph.nodes) {
     if (node->op->layout == LayoutRule::kChannelsLast && !node->inputs.empty()) wanted.insert(node->inputs[0]);
+    if (node->op->layout == LayoutRule::kAny && std::ranges::any_of(node->inputs, made_last))
+      wanted.insert(node->inputs.begin(), node->inputs.end());
+  }
   for (const auto& node : graph.nodes) {
     const bool brought = brings_channels(*node) && wanted.contains(node->outputs[0]);
     if (!brought && !wants_channels_last(*node, chosen) && !passes_on(*node, chosen)) continue;

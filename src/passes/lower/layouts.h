@@ -10,6 +10,10 @@
 
 namespace mica {
 
+// Tokens are seen as an image, by a reshape and a transposition of channels to their place, as soon as they exist:
+// these cost nothing, and would part stages that could run as one.
+void bring_channels_early(Graph& graph);
+
 std::unordered_set<const Value*> channels_last_values(const Graph& graph);
 
 // A value in source order that several operators want channels last is converted once, by a `copy` node before the

@@ -1,0 +1,198 @@
+// A convolution of one pixel mixes channels, an average or a resize mixes pixels: both are linear, and either may come
+// first. The product goes where there are fewer pixels: behind an average, in front of an enlargement, also when that
+// is one of several images that are put side by side and reduced together, as segmentation heads and pyramids of
+// features do.
+#include "ops/image/resize.h"
+#include "ops/move/concat.h"
+#include "ops/pool/pool.h"
+#include "passes/declutter/pixel_product.h"
+#include "passes/rewrite.h"
+
+namespace mica {
+
+MICA_DECLARE_OP(add);
+MICA_DECLARE_OP(average_pool);
+MICA_DECLARE_OP(concat);
+MICA_DECLARE_OP(global_average_pool);
+MICA_DECLARE_OP(resize);
+
+namespace {
+
+// --- Averages ---
+
+// An average reads each channel of its image: with fewer results than this, a product is no more work than that.
+constexpr int64_t kLeastMade = 16;
+
+// Whether the average of a constant image is the constant.
+bool keeps_constants(const Node& pool) {
+  if (pool.op == &op_global_average_pool) return true;
+  const auto& a = pool.attributes<AveragePool>();
+  return a.auto_pad == AutoPad::kNotSet && !a.ceil_mode &&
+         std::ranges::all_of(a.pads, [](int64_t p) { return p == 0; });
+}
+
+Value* average_first(const Match& m, Builder& build) {
+  const Node &conv = m.node("product"), &pool = *m.root;
+  if (!pixel_product::is_one(conv) || pixel_product::channels_made(conv) < kLeastMade) return nullptr;
+  const int64_t before = pixel_product::pixels(m["product"]), after = pixel_product::pixels(pool.outputs[0]);
+  if (before < 1 || after < 1 || after > before / 2) return nullptr;
+  if (pixel_product::has_bias(conv) && !keeps_constants(pool)) return nullptr;
+  Values inputs = conv.inputs;
+  inputs[0] = build.again(pool, {conv.inputs[0]});
+  return build.again(conv, inputs);
+}
+
+// --- Enlargements ---
+
+// What a number costs that a resize makes, and one that is added or activated in a pass of its own, in multiply-adds of
+// a product: their memory, as it was measured beside AVX2 and AVX-512 (docs/attempts.md).
+constexpr double kResizedCost = 100, kPassCost = 40;
+
+// Whether `x` is an enlarged image of the same channels, whose samples' weights have the sum 1.
+bool is_enlarged(const Value* x) {
+  if (!x->producer || x->producer->op != &op_resize) return false;
+  const Node& resize = *x->producer;
+  const Shape &in = resize.inputs[0]->type.shape, &out = x->type.shape;
+  const auto& a = resize.attributes<Resize>();
+  if (a.coordinates == Coordinates::kTfCropAndResize || a.policy != AspectPolicy::kStretch) return false;
+  const int64_t before = pixel_product::pixels(resize.inputs[0]), after = pixel_product::pixels(x);
+  return before > 0 && after > 0 && before <= after / 2 && in[0] == out[0] && in[1] == out[1];
+}
+
+// The same resize of an image of other channels. Scales may be for all axes, sizes only for those of space.
+Value* enlarged(const Node& resize, Value* x, Builder& build) {
+  if (!contents::is_given(resize, 3)) return build.again(resize, {x, nullptr, resize.inputs[2]});
+  Resize a = resize.attributes<Resize>();
+  a.axes = {};
+  std::vector<int64_t> sizes;
+  const Shape& out = resize.outputs[0]->type.shape;
+  for (int i = 2; i < out.rank; ++i) {
+    a.axes.push(i);
+    sizes.push_back(out[i].value());
+  }
+  return build.one(op_resize, a, {x, nullptr, nullptr, build.ints(sizes)});
+}
+
+// Some of a product's channels, an operand of a concatenation.
+struct Part {
+  Value* x;
+  int64_t first, count;
+};
+
+class Enlargements {
+ public:
+  Enlargements(const Node& conv, Builder& build)
+      : conv_(conv), build_(build), plain_(contents::numbers(*conv.inputs[1])) {}
+
+  Value* exchanged() {
+    if (!find()) return nullptr;
+    Value* sum = nullptr;
+    for (const Part& part : small_) {
+      Value* one = part_of_sum(part, rest_.empty() && !sum);
+      if (!one) return nullptr;
+      sum = sum ? build_.one(op_add, {sum, one}) : one;
+    }
+    return rest_.empty() ? sum : build_.one(op_add, {product_of_rest(), sum});
+  }
+
+ private:
+  // Parts are those of a concatenation that products alone read, or the whole input.
+  bool find() {
+    Value* x = conv_.inputs[0];
+    const Readers readers(build_.graph());
+    if (x->producer && x->producer->op == &op_concat) {
+      if (!is_beside(*x->producer) || !read_by_products(x, readers)) return false;
+      int64_t first = 0;
+      for (Value* part : x->producer->inputs) {
+        const int64_t count = part->type.shape[1].value();
+        add({part, first, count}, readers, readers.count(x));
+        first += count;
+      }
+    } else {
+      add({x, 0, pixel_product::channels_read(conv_)}, readers, 1);
+    }
+    return !small_.empty();
+  }
+  static bool is_beside(const Node& concat) {
+    const int64_t axis = concat.attributes<Concat>().axis;
+    const auto known = [](const Value* v) { return v->type.shape.known() && v->type.shape[1].is_fixed(); };
+    return (axis == 1 || axis == 1 - concat.outputs[0]->type.shape.rank) && std::ranges::all_of(concat.inputs, known);
+  }
+  static bool read_by_products(const Value* x, const Readers& readers) {
+    const auto nodes = readers.nodes(x);
+    return !readers.kept(x) && nodes.size() == readers.count(x) &&
+           std::ranges::all_of(nodes, [](const Node* node) { return pixel_product::is_one(*node); });
+  }
+  void add(const Part& part, const Readers& readers, size_t products) {
+    const bool own = readers.count(part.x) == 1 && !readers.kept(part.x);
+    (own && is_enlarged(part.x) && pays(part, products) ? small_ : rest_).push_back(part);
+  }
+  // `products` read the part, and share what it costs to make.
+  bool pays(const Part& part, size_t products) const {
+    const auto made = static_cast<double>(pixel_product::channels_made(conv_)), count = static_cast<double>(part.count);
+    const auto before = static_cast<double>(pixel_product::pixels(part.x->producer->inputs[0])),
+               after = static_cast<double>(pixel_product::pixels(part.x));
+    const double more = made - count / static_cast<double>(products);
+    return count * made * (1 - before / after) > kResizedCost * std::fmax(0, more) + kPassCost * made;
+  }
+
+  Value* weights_of(std::span<const Part> parts) {
+    const auto read = static_cast<size_t>(pixel_product::channels_read(conv_));
+    std::vector<double> list;
+    int64_t count = 0;
+    for (const Part& part : parts) count += part.count;
+    for (size_t n = 0; n * read < plain_.size(); ++n)
+      for (const Part& part : parts) {
+        const auto row = plain_.begin() + static_cast<ptrdiff_t>(n * read) + part.first;
+        list.insert(list.end(), row, row + part.count);
+      }
+    return pixel_product::weights(build_, conv_, pixel_product::channels_made(conv_), count, list);
+  }
+  Value* product(Value* x, std::span<const Part> parts, bool with_bias) {
+    Values inputs{x, weights_of(parts)};
+    if (with_bias && pixel_product::has_bias(conv_)) inputs.push_back(conv_.inputs[2]);
+    return build_.one(op_conv, Conv{}, inputs);
+  }
+  Value* part_of_sum(const Part& part, bool with_bias) {
+    const Node& resize = *part.x->producer;
+    Value* made = enlarged(resize, product(resize.inputs[0], std::span(&part, 1), with_bias), build_);
+    return made->type == conv_.outputs[0]->type ? made : nullptr;
+  }
+  Value* product_of_rest() {
+    Values parts;
+    for (const Part& part : rest_) parts.push_back(part.x);
+    Value* x = parts.size() == 1 ? parts[0] : build_.one(op_concat, Concat{.axis = 1}, parts);
+    return product(x, rest_, true);
+  }
+
+  const Node& conv_;
+  Builder& build_;
+  const std::vector<double> plain_;  // weights
+  std::vector<Part> small_, rest_;
+};
+
+Value* enlarged_last(const Match& m, Builder& build) {
+  if (!pixel_product::is_one(*m.root)) return nullptr;
+  return Enlargements(*m.root, build).exchanged();
+}
+
+std::vector<Rule> make() {
+  const Pattern product = is(op_conv, {any("x"), constant("w")}).rest().once().as("product");
+  const auto reads = [](const Pattern& x) { return is(op_conv, {x, constant("w")}).rest(); };
+  std::vector<Rule> rules;
+  for (const OpDef* pool : {&op_average_pool, &op_global_average_pool})
+    rules.push_back({"average-before-product", "average(conv of one pixel) → conv(average(x))", is(*pool, {product}),
+                     average_first});
+  for (const Pattern& x : {is(op_resize, {any("x")}).rest(), is(op_concat, {any("x")}).rest()})
+    rules.push_back({"product-before-resize",
+                     "conv of one pixel of larger(x) beside y → conv(y) + larger(conv(x)), y may be left out", reads(x),
+                     enlarged_last});
+  return rules;
+}
+
+}  // namespace
+
+// Last: what is around the convolutions has become part of them.
+MICA_RULES(commuting) = {.rank = 22, .make = make, .last = true};
+
+}  // namespace mica
