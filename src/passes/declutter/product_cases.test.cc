@@ -99,6 +99,28 @@ std::vector<RuleCase> token_cases() {
   };
 }
 
+std::vector<RuleCase> scaled_cases() {
+  const std::string given =
+      "input %x: f32[N,3,2] \"x\"\nconstant %w: f32[2,3] = {1, 2, 3, 4, 5, 6}\n"
+      "constant %b: f32[3] = {1, 2, 3}\nconstant %c: f32[1,1,3] = {2, -1, 0.5}\n";
+  const std::string after = "%p = matmul(%x, %v)\n", v = "# with constant %v: f32[2,3] = {2, -2, 1.5, 8, -5, 3}\n";
+  const std::string image = "input %x: f32[2,3,4,5] \"x\"\ninput %z: f32[2,6,3,4] \"z\"\n" +
+                            constant("%w", "f32[5,6]", 30) + constant("%b", "f32[6]", 6);
+  return {
+      {"fold-mul-into-matmul", "symbol N input\n" + given, "%p = matmul(%x, %w)\n%y = mul(%c, %p)\n",
+       "%y = matmul(%x, %v)\n" + v},
+      {"fold-mul-into-matmul", "symbol N input\n" + given, "%p = matmul(%x, %w)\n%s = add(%p, %b)\n%y = mul(%s, %c)\n",
+       after + "%y = add(%p, %d)\n" + v + "# with constant %d: f32[3] = {2, -2, 1.5}\n"},
+      {"transpose-behind-residual", image, "%p = matmul(%x, %w)\n%t = transpose(%p) perm=[0,3,1,2]\n%y = add(%z, %t)\n",
+       "%u = transpose(%z) perm=[0,2,3,1]\n%p = matmul(%x, %w)\n%s = add(%p, %u)\n"
+       "%y = transpose(%s) perm=[0,3,1,2]\n"},
+      {"transpose-behind-residual", image,
+       "%p = matmul(%x, %w)\n%q = add(%p, %b)\n%t = transpose(%q) perm=[0,3,1,2]\n%y = add(%t, %z)\n",
+       "%u = transpose(%z) perm=[0,2,3,1]\n%p = matmul(%x, %w)\n%q = add(%p, %b)\n%s = add(%q, %u)\n"
+       "%y = transpose(%s) perm=[0,3,1,2]\n"},
+  };
+}
+
 // "%to = slice(%x, …)" of a graph after, with lists of its own.
 std::string slice_of(const std::string& x, const std::string& to, int begin, int end, int axis) {
   std::string text = "%" + to + " = slice(%" + x;
@@ -162,7 +184,8 @@ std::vector<RuleCase> taken_cases() {
 
 std::vector<RuleCase> product_cases() {
   std::vector<RuleCase> all = commuting_cases();
-  for (const auto& more : {token_cases(), taken_cases()}) all.insert(all.end(), more.begin(), more.end());
+  for (const auto& more : {token_cases(), scaled_cases(), taken_cases()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

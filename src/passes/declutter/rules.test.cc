@@ -428,6 +428,27 @@ TEST(Rules, NearMissesOfTokens) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfScaledProducts) {
+  const std::string x =
+      "input %x: f32[2,3,2] \"x\"\nconstant %w: f32[2,3] = {1, 2, 3, 4, 5, 6}\n"
+      "constant %r: f32[3,1] = {1, 2, 3}\nconstant %c: f32[3] = {1, 2, 3}\n"
+      "constant %l: f32[4,1,1,3] = {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}\ninput %z: f32[2,3,3] \"z\"\n";
+  const std::string p = "%p = matmul(%x, %w)\n";
+  const Miss misses[] = {
+      // A factor for each row; a larger result; a bias for each row; a product that is read twice.
+      {"fold-mul-into-matmul", x, p + "%y = mul(%p, %r)\n"},
+      {"fold-mul-into-matmul", x, p + "%y = mul(%p, %l)\n"},
+      {"fold-mul-into-matmul", x, p + "%s = add(%p, %r)\n%y = mul(%s, %c)\n"},
+      {"fold-mul-into-matmul", x, p + "%s = mul(%p, %c)\n%y = add(%s, %p)\n"},
+      // Another order; a constant, which goes behind a bias.
+      {"transpose-behind-residual", x,
+       p + "%t = transpose(%p) perm=[1,0,2]\n%u = transpose(%z) perm=[1,0,2]\n"
+           "%y = add(%t, %u)\n"},
+      {"transpose-behind-residual", x, p + "%t = transpose(%p) perm=[0,2,1]\n%y = add(%t, %c)\n"},
+  };
+  expect_left_alone(misses);
+}
+
 TEST(Rules, NearMissesOfWhatIsTaken) {
   const std::string x =
       "input %x: f32[2,5,4] \"x\"\nconstant %b: i64[1] = {1}\nconstant %e: i64[1] = {2}\nconstant %f: i64[1] = {4}\n"

@@ -10,6 +10,7 @@ namespace mica {
 
 MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(div);
+MICA_DECLARE_OP(matmul);
 MICA_DECLARE_OP(max);
 MICA_DECLARE_OP(min);
 MICA_DECLARE_OP(mul);
@@ -61,6 +62,24 @@ Value* behind_constant(const Match& m, Builder& build) {
     turned = build.constant(c->type.dtype, dims, c->constant->view.data);
   const Values inputs = constant_first ? Values{turned, m["x"]} : Values{m["x"], turned};
   return build.one(op_transpose, transpose_of(order), {build.again(*m.root, inputs)});
+}
+
+// A sum with what is no constant: the product then adds it before it stores its result.
+Value* behind_residual(const Match& m, Builder& build) {
+  const Value* moved = m["move"];
+  Value* z = m["z"];
+  const auto order = order_of(*moved->producer);
+  if (order.size() < 3 || z->is_constant() || !(z->type == moved->type) || !(m.root->outputs[0]->type == moved->type))
+    return nullptr;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t wanted = i == 0 ? 0 : i == 1 ? order.size() - 1 : i - 1;
+    if (order[i] != static_cast<int64_t>(wanted)) return nullptr;
+  }
+  std::vector<int64_t> inverse{0};
+  for (size_t i = 2; i < order.size(); ++i) inverse.push_back(static_cast<int64_t>(i));
+  inverse.push_back(1);
+  Value* turned = build.one(op_transpose, transpose_of(inverse), {z});
+  return build.one(op_transpose, transpose_of(order), {build.one(op_add, {m["x"], turned})});
 }
 
 // The first axes are joined into one, which stays in front, and parted again as they were.
@@ -144,6 +163,11 @@ std::vector<Rule> make() {
     rules.push_back({"transpose-behind-first-constant", "f(c, transpose(x)) → transpose(f(transpose⁻¹(c), x))",
                      is(*op, {constant("c"), moved("x", "move")}), behind_constant<true>});
   }
+  const Pattern product = is(op_matmul, {any("p"), constant("w")}).once();
+  for (const Pattern& x : {product, is(op_add, {product, constant("b")}).either().once()})
+    rules.push_back({"transpose-behind-residual", "image(matmul(x)) + z → image(matmul(x) + image⁻¹(z))",
+                     is(op_add, {is(op_transpose, {x.as("x")}).once().as("move"), any("z")}).either(),
+                     behind_residual});
   rules.push_back(
       {"transpose-of-joined-axes", "reshape(transpose(reshape(x))) → transpose(x)",
        is(op_reshape,

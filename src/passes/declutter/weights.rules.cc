@@ -200,7 +200,31 @@ Value* bias_into_gemm(const Match& m, Builder& build) {
   return build.one(op_gemm, Gemm{}, {m["x"], m["w"], contents::constant(build, x->type.dtype, dims, bias)});
 }
 
+// A factor of each column, as layer scales have it, behind a product with a matrix or with a bias behind that.
+Value* fold_columns(const Match& m, Builder& build) {
+  const Value *w = m["w"], *product = m["product"];
+  const Shape &shape = w->type.shape, &made = product->type.shape;
+  if (shape.rank != 2 || made.rank < 2 || !contents::is_float(w) || !(m.root->outputs[0]->type == product->type))
+    return nullptr;
+  const int64_t columns = shape[1].value();
+  const auto by_column = [&](const Value& c) { return contents::along_axis(c, made.rank, made.rank - 1, columns); };
+  const std::vector<double> scale = by_column(*m["c"]);
+  if (scale.empty() || (m.has("b") && !(m["sum"]->type == product->type))) return nullptr;
+  std::vector<double> list = contents::numbers(*w);
+  for (size_t i = 0; i < list.size(); ++i) list[i] *= scale[i % scale.size()];
+  Value* folded = contents::constant(build, w->type.dtype, contents::dims_of(*w), list);
+  folded->name = w->name;
+  Value* y = build.again(*product->producer, {m["x"], folded});
+  if (!m.has("b")) return y;
+  std::vector<double> bias = by_column(*m["b"]);
+  if (bias.empty()) return nullptr;
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] *= scale[i];
+  return build.one(op_add, {y, contents::constant(build, w->type.dtype, std::array{columns}, bias)});
+}
+
 std::vector<Rule> make() {
+  const Pattern product = is(op_matmul, {any("x"), constant("w")}).once().as("product");
+  const Pattern sum = is(op_add, {product, constant("b")}).either().once().as("sum");
   const auto conv = [] { return is(op_conv, {any("input"), constant("w")}).rest().once().as("conv"); };
   const auto norm = [](Pattern x) {
     return is(op_batch_norm, {std::move(x), constant("scale"), constant("bias"), constant("mean"), constant("var")});
@@ -223,6 +247,10 @@ std::vector<Rule> make() {
        is(op_conv, {any("x"), constant("w")}).rest(), spell_out_one_tap},
       {"fold-pad-into-conv", "conv(pad(x)) → conv(x)",
        is(op_conv, {is(op_pad, {any("x"), constant("pads")}).rest().once().as("pad"), any("w")}).rest(), fold_pad},
+      {"fold-mul-into-matmul", "matmul(x, w)·s → matmul(x, w·s), also with a bias",
+       is(op_mul, {product, constant("c")}).either(), fold_columns},
+      {"fold-mul-into-matmul", "matmul(x, w)·s → matmul(x, w·s), also with a bias",
+       is(op_mul, {sum, constant("c")}).either(), fold_columns},
       {"fold-bias-into-gemm", "matmul(x, w) + b → gemm(x, w, b)",
        is(op_add, {is(op_matmul, {any("x"), any("w")}).once().as("product"), constant("b")}).either(), bias_into_gemm},
   };

@@ -9,6 +9,7 @@
 
 namespace mica {
 
+MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(copy);
 MICA_DECLARE_OP(reshape);
 MICA_DECLARE_OP(transpose);
@@ -92,19 +93,36 @@ class Reorder {
   std::vector<std::unique_ptr<Node>> order_;
 };
 
+// The way back: channels last, its operand lies as the result does.
+bool takes_channels(const Node& node) {
+  if (node.op != &op_transpose || !is_image(node.outputs[0])) return false;
+  const Ints& perm = node.attributes<Transpose>().perm;
+  const auto rank = static_cast<size_t>(node.outputs[0]->type.shape.rank);
+  if (perm.size() != rank || perm[0] != 0 || perm[rank - 1] != 1) return false;
+  for (size_t i = 1; i + 1 < rank; ++i)
+    if (perm[i] != static_cast<int64_t>(i) + 1) return false;
+  return true;
+}
+
 }  // namespace
 
-void bring_channels_early(Graph& graph) {
-  std::unordered_map<const Value*, int> others;  // readers that are no such transposition
-  for (const auto& node : graph.nodes)
-    for (const Value* v : node->inputs)
-      if (v && !brings_channels(*node)) ++others[v];
-  for (const Value* output : graph.outputs) ++others[output];
+void view_channels_early(Graph& graph) {
+  std::unordered_set<const Value*> no_images, no_terms;  // read by others than such transpositions, than sums
+  for (const auto& node : graph.nodes) {
+    if (!brings_channels(*node)) no_images.insert(node->inputs.begin(), node->inputs.end());
+    if (node->op != &op_add) no_terms.insert(node->inputs.begin(), node->inputs.end());
+  }
+  for (const Value* output : graph.outputs) {
+    no_images.insert(output);
+    no_terms.insert(output);
+  }
   Reorder order(graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = *graph.nodes[i];
-    const bool reshapes = node.op == &op_reshape && node.inputs[0] && node.inputs[1]->is_constant();
-    if (brings_channels(node) || (reshapes && !others.contains(node.outputs[0]))) order.wait(i);
+    const bool reshapes = node.op == &op_reshape && node.inputs[1]->is_constant();
+    if (brings_channels(node) || (reshapes && !no_images.contains(node.outputs[0])) ||
+        (takes_channels(node) && !no_terms.contains(node.outputs[0])))
+      order.wait(i);
   }
   order.run();
 }

@@ -10,9 +10,9 @@
 
 namespace mica {
 
-// Tokens are seen as an image, by a reshape and a transposition of channels to their place, as soon as they exist:
-// these cost nothing, and would part stages that could run as one.
-void bring_channels_early(Graph& graph);
+// Tokens are seen as an image, by a reshape and a transposition of channels to their place, and images as what is added
+// to tokens, as soon as they exist: these cost nothing, and would part stages that could run as one.
+void view_channels_early(Graph& graph);
 
 std::unordered_set<const Value*> channels_last_values(const Graph& graph);
 

@@ -62,7 +62,7 @@ class Lowerer {
     push(plan_.functions, PlanFunction());
     PlanFunction function;
     std::unordered_map<const Value*, uint32_t> values;
-    if (options_.fuse) bring_channels_early(graph);
+    if (options_.fuse) view_channels_early(graph);
     const Fusion fusion = options_.fuse ? fuse_epilogues(graph) : Fusion();
     if (options_.chains) fuse_chains(graph, fusion);
     auto channels_last = options_.channels_last ? channels_last_values(graph) : std::unordered_set<const Value*>();
