@@ -3,16 +3,14 @@
 // is one of several images that are put side by side and reduced together, as segmentation heads and pyramids of
 // features do.
 #include "ops/image/resize.h"
-#include "ops/move/concat.h"
 #include "ops/pool/pool.h"
+#include "passes/declutter/parted_conv.h"
 #include "passes/declutter/pixel_product.h"
 #include "passes/rewrite.h"
 
 namespace mica {
 
-MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(average_pool);
-MICA_DECLARE_OP(concat);
 MICA_DECLARE_OP(global_average_pool);
 MICA_DECLARE_OP(resize);
 
@@ -73,107 +71,24 @@ Value* enlarged(const Node& resize, Value* x, Builder& build) {
   return build.one(op_resize, a, {x, nullptr, nullptr, build.ints(sizes)});
 }
 
-// Some of a product's channels, an operand of a concatenation.
-struct Part {
-  Value* x;
-  int64_t first, count;
-};
-
-class Enlargements {
- public:
-  Enlargements(const Node& conv, Builder& build)
-      : conv_(conv), build_(build), plain_(contents::numbers(*conv.inputs[1])) {}
-
-  Value* exchanged() {
-    if (!find()) return nullptr;
-    Value* sum = nullptr;
-    for (const Part& part : small_) {
-      Value* one = part_of_sum(part, rest_.empty() && !sum);
-      if (!one) return nullptr;
-      sum = sum ? build_.one(op_add, {sum, one}) : one;
-    }
-    return rest_.empty() ? sum : build_.one(op_add, {product_of_rest(), sum});
-  }
-
- private:
-  // Parts are those of a concatenation that products alone read, or the whole input.
-  bool find() {
-    Value* x = conv_.inputs[0];
-    const Readers readers(build_.graph());
-    if (x->producer && x->producer->op == &op_concat) {
-      if (!is_beside(*x->producer) || !read_by_products(x, readers)) return false;
-      int64_t first = 0;
-      for (Value* part : x->producer->inputs) {
-        const int64_t count = part->type.shape[1].value();
-        add({part, first, count}, readers, readers.count(x));
-        first += count;
-      }
-    } else {
-      add({x, 0, pixel_product::channels_read(conv_)}, readers, 1);
-    }
-    return !small_.empty();
-  }
-  static bool is_beside(const Node& concat) {
-    const int64_t axis = concat.attributes<Concat>().axis;
-    const auto known = [](const Value* v) { return v->type.shape.known() && v->type.shape[1].is_fixed(); };
-    return (axis == 1 || axis == 1 - concat.outputs[0]->type.shape.rank) && std::ranges::all_of(concat.inputs, known);
-  }
-  static bool read_by_products(const Value* x, const Readers& readers) {
-    const auto nodes = readers.nodes(x);
-    return !readers.kept(x) && nodes.size() == readers.count(x) &&
-           std::ranges::all_of(nodes, [](const Node* node) { return pixel_product::is_one(*node); });
-  }
-  void add(const Part& part, const Readers& readers, size_t products) {
-    const bool own = readers.count(part.x) == 1 && !readers.kept(part.x);
-    (own && is_enlarged(part.x) && pays(part, products) ? small_ : rest_).push_back(part);
-  }
-  // `products` read the part, and share what it costs to make.
-  bool pays(const Part& part, size_t products) const {
-    const auto made = static_cast<double>(pixel_product::channels_made(conv_)), count = static_cast<double>(part.count);
-    const auto before = static_cast<double>(pixel_product::pixels(part.x->producer->inputs[0])),
-               after = static_cast<double>(pixel_product::pixels(part.x));
-    const double more = made - count / static_cast<double>(products);
-    return count * made * (1 - before / after) > kResizedCost * std::fmax(0, more) + kPassCost * made;
-  }
-
-  Value* weights_of(std::span<const Part> parts) {
-    const auto read = static_cast<size_t>(pixel_product::channels_read(conv_));
-    std::vector<double> list;
-    int64_t count = 0;
-    for (const Part& part : parts) count += part.count;
-    for (size_t n = 0; n * read < plain_.size(); ++n)
-      for (const Part& part : parts) {
-        const auto row = plain_.begin() + static_cast<ptrdiff_t>(n * read) + part.first;
-        list.insert(list.end(), row, row + part.count);
-      }
-    return pixel_product::weights(build_, conv_, pixel_product::channels_made(conv_), count, list);
-  }
-  Value* product(Value* x, std::span<const Part> parts, bool with_bias) {
-    Values inputs{x, weights_of(parts)};
-    if (with_bias && pixel_product::has_bias(conv_)) inputs.push_back(conv_.inputs[2]);
-    return build_.one(op_conv, Conv{}, inputs);
-  }
-  Value* part_of_sum(const Part& part, bool with_bias) {
-    const Node& resize = *part.x->producer;
-    Value* made = enlarged(resize, product(resize.inputs[0], std::span(&part, 1), with_bias), build_);
-    return made->type == conv_.outputs[0]->type ? made : nullptr;
-  }
-  Value* product_of_rest() {
-    Values parts;
-    for (const Part& part : rest_) parts.push_back(part.x);
-    Value* x = parts.size() == 1 ? parts[0] : build_.one(op_concat, Concat{.axis = 1}, parts);
-    return product(x, rest_, true);
-  }
-
-  const Node& conv_;
-  Builder& build_;
-  const std::vector<double> plain_;  // weights
-  std::vector<Part> small_, rest_;
-};
+// Those that read the part share what it costs to make.
+bool pays(const ConvPart& part, const Node& conv) {
+  const auto made = static_cast<double>(pixel_product::channels_made(conv)), count = static_cast<double>(part.count);
+  const auto before = static_cast<double>(pixel_product::pixels(part.x->producer->inputs[0])),
+             after = static_cast<double>(pixel_product::pixels(part.x));
+  const double more = made - count / static_cast<double>(part.readers);
+  return count * made * (1 - before / after) > kResizedCost * std::fmax(0, more) + kPassCost * made;
+}
 
 Value* enlarged_last(const Match& m, Builder& build) {
   if (!pixel_product::is_one(*m.root)) return nullptr;
-  return Enlargements(*m.root, build).exchanged();
+  PartedConv parts(*m.root, build);
+  if (!parts.take(pixel_product::is_one, [&](const ConvPart& p) { return is_enlarged(p.x) && pays(p, *m.root); }))
+    return nullptr;
+  return parts.sum([&](const ConvPart& part, Value* weights, Value* bias) {
+    const Node& resize = *part.x->producer;
+    return enlarged(resize, build.one(op_conv, Conv{}, {resize.inputs[0], weights, bias}), build);
+  });
 }
 
 std::vector<Rule> make() {

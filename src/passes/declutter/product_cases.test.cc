@@ -99,6 +99,39 @@ std::vector<RuleCase> token_cases() {
   };
 }
 
+// A weight of 1 for each of `count` taps of which the first of `taps` alone is not 0.
+std::string first_of(int count, int taps, const char* one) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += std::string(i ? ", " : "") + (i % taps ? "0" : one);
+  return list;
+}
+
+// 32 channels to 16: a tap of 1 is 1 for the pixels of one block.
+std::vector<RuleCase> enlarged_cases() {
+  const std::string x = "input %x: f32[1,32,12,16] \"x\"\nconstant %s: f32[4] = {1, 1, 2, 3}\n";
+  const auto weights = [](const std::string& name, const std::string& type, const std::string& list) {
+    return "constant " + name + ": " + type + " = {" + list + "}\n";
+  };
+  const std::string of_conv = weights("%w", "f32[16,32,2,3]", first_of(16 * 32 * 6, 6, "2"));
+  // Tap (0, 0) of 2 x 3 reaches the last two rows and the last three columns of 3 x 5.
+  std::string block;
+  for (int plane = 0; plane < 16 * 32; ++plane)
+    block += std::string(plane ? ", " : "") + "0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 0, 0, 2, 2, 2";
+  const std::string of_small = "# with " + weights("%v", "f32[32,16,3,5]", block);
+  const std::string given = x + of_conv + constant("%b", "f32[16]", 16);
+  const std::string nearest = "%r = resize(%x, _, %s) coordinates=asymmetric, nearest=floor\n";
+  const std::string beside =
+      x + "input %z: f32[1,2,24,48] \"z\"\n" + weights("%w", "f32[16,34,2,3]", first_of(16 * 34 * 6, 6, "2"));
+  return {
+      {"conv-of-repeated-pixels", given, nearest + "%y = conv(%r, %w, %b) pads=[1,0,0,2]\n",
+       "%y = conv_transpose(%x, %v, %b) strides=[2,3], pads=[0,2,1,0]\n" + of_small},
+      {"conv-of-repeated-pixels", beside, nearest + "%j = concat(%z, %r) axis=1\n%y = conv(%j, %w) pads=[1,0,0,2]\n",
+       "%t = conv_transpose(%x, %v) strides=[2,3], pads=[0,2,1,0]\n%c = conv(%z, %u) pads=[1,0,0,2]\n"
+       "%y = add(%c, %t)\n" +
+           of_small + "# with " + weights("%u", "f32[16,2,2,3]", first_of(16 * 2 * 6, 6, "2"))},
+  };
+}
+
 std::vector<RuleCase> scaled_cases() {
   const std::string given =
       "input %x: f32[N,3,2] \"x\"\nconstant %w: f32[2,3] = {1, 2, 3, 4, 5, 6}\n"
@@ -184,7 +217,7 @@ std::vector<RuleCase> taken_cases() {
 
 std::vector<RuleCase> product_cases() {
   std::vector<RuleCase> all = commuting_cases();
-  for (const auto& more : {token_cases(), scaled_cases(), taken_cases()})
+  for (const auto& more : {enlarged_cases(), token_cases(), scaled_cases(), taken_cases()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -397,6 +397,37 @@ TEST(Rules, NearMissesOfCommuting) {
   expect_left_alone(misses);
 }
 
+TEST(Rules, NearMissesOfRepeatedPixels) {
+  const auto image = [](int channels, int height) {
+    return "input %x: f32[1," + std::to_string(channels) + "," + std::to_string(height) +
+           ",16] \"x\"\nconstant %s: f32[4] = {1, 1, 2, 2}\nconstant %h: f32[4] = {1, 1, 1.5, 2}\n"
+           "constant %f: f32[4] = {1, 1, 5, 1}\n";
+  };
+  const auto weights = [](int made, int read) {
+    std::string text = one_pixel("%w", made, 4 * read), dims = std::to_string(4 * read) + ",1,1";
+    return text.replace(text.find(dims), dims.size(), std::to_string(read) + ",2,2");
+  };
+  const std::string given = image(32, 12) + weights(16, 32);
+  const std::string nearest = "%r = resize(%x, _, %s) coordinates=asymmetric, nearest=floor\n",
+                    conv = "%y = conv(%r, %w)\n";
+  const Miss misses[] = {
+      // Few pixels, few channels, few results; a stride, gaps, padding alone; samples that are not whole pixels.
+      {"conv-of-repeated-pixels", image(32, 11) + weights(16, 32), nearest + conv},
+      {"conv-of-repeated-pixels", image(31, 12) + weights(16, 31), nearest + conv},
+      {"conv-of-repeated-pixels", image(32, 12) + weights(15, 32), nearest + conv},
+      {"conv-of-repeated-pixels", image(32, 12) + weights(65, 32), nearest + conv},
+      {"conv-of-repeated-pixels", given, nearest + "%y = conv(%r, %w) strides=[2,1]\n"},
+      {"conv-of-repeated-pixels", given, nearest + "%y = conv(%r, %w) dilations=[1,2]\n"},
+      {"conv-of-repeated-pixels", given, nearest + "%y = conv(%r, %w) pads=[0,2,0,0]\n"},
+      {"conv-of-repeated-pixels", given, "%r = resize(%x, _, %s) mode=linear\n" + conv},
+      {"conv-of-repeated-pixels", given, "%r = resize(%x, _, %s) coordinates=asymmetric, nearest=ceil\n" + conv},
+      {"conv-of-repeated-pixels", given, "%r = resize(%x, _, %h) coordinates=asymmetric, nearest=floor\n" + conv},
+      {"conv-of-repeated-pixels", given, "%r = resize(%x, _, %f) coordinates=asymmetric, nearest=floor\n" + conv},
+      {"conv-of-repeated-pixels", given, nearest + "%c = conv(%r, %w)\n%d = conv(%r, %w)\n%y = sub(%c, %d)\n"},
+  };
+  expect_left_alone(misses);
+}
+
 TEST(Rules, NearMissesOfTokens) {
   const std::string x =
       "input %x: f32[1,6,2] \"x\"\nconstant %w: f32[2,2] = {1, 2, 3, 4}\nconstant %d: f32[2,1,1,1] = {1, 2}\n"
