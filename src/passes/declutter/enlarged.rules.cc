@@ -3,12 +3,14 @@
 // pixels with sums of weights. Of 3 x 3 taps at twice the size four pixels are left, and the large image is never made.
 #include "ops/conv/conv_transpose.h"
 #include "ops/image/resize.h"
+#include "ops/move/pad.h"
 #include "passes/declutter/parted_conv.h"
 #include "passes/rewrite.h"
 
 namespace mica {
 
 MICA_DECLARE_OP(conv_transpose);
+MICA_DECLARE_OP(pad);
 MICA_DECLARE_OP(resize);
 
 namespace {
@@ -43,10 +45,18 @@ int64_t factor_of(const Resize& a, const ResizeAxis& axis) {
   return factor;
 }
 
+// An image of repeated pixels, perhaps with more of them around it. What is around shows the small image's edge, so
+// that this is the small image with a border, enlarged, less some pixels at each side.
+struct Repeated {
+  const Node* resize = nullptr;
+  int64_t factors[2] = {1, 1};
+  bool border[4] = {};  // of one small pixel, before each axis, then behind each
+  int64_t cut[4] = {};  // large pixels
+};
+
 // Factors along both axes of an enlargement; false when it is none by whole pixels.
-bool factors_of(const Value* x, int64_t (&factors)[2]) {
-  if (!x->producer || x->producer->op != &op_resize) return false;
-  const Node& node = *x->producer;
+bool factors_of(const Node& node, int64_t (&factors)[2]) {
+  const Value* x = node.outputs[0];
   const auto& a = node.attributes<Resize>();
   const Shape &in = node.inputs[0]->type.shape, &out = x->type.shape;
   if (a.mode != ResizeMode::kNearest || in.rank != kRank || !in.fixed() || !out.fixed() || in[1].is(0)) return false;
@@ -63,6 +73,52 @@ bool factors_of(const Value* x, int64_t (&factors)[2]) {
     if (factors[i] < 1 || factors[i] > kMostFactor) return false;
   }
   return factors[0] > 1 || factors[1] > 1;
+}
+
+// Within a factor's distance from the edge a mirror shows what the edge does: each pixel stands there so often.
+bool find_border(const Node& pad, Repeated& found) {
+  const PadMode mode = pad.attributes<Pad>().mode;
+  const TensorView* axes = contents::is_given(pad, 3) ? pad.inputs[3]->contents() : nullptr;
+  const TensorView* pads = pad.inputs[1]->contents();
+  if ((mode != PadMode::kReflect && mode != PadMode::kEdge) || !pads || (contents::is_given(pad, 3) && !axes))
+    return false;
+  const auto padding = read_padding(*pads, axes, kRank);
+  if (!padding.ok()) return false;
+  for (int axis = 0; axis < kRank; ++axis)
+    for (int side = 0; side < 2; ++side) {
+      const int64_t n = side ? padding->after[axis] : padding->before[axis];
+      if (n == 0) continue;
+      if (axis < 2 || n < 0) return false;
+      const int64_t factor = found.factors[axis - 2];
+      if (n > factor - (mode == PadMode::kReflect ? 1 : 0)) return false;
+      found.border[2 * side + axis - 2] = true;
+      found.cut[2 * side + axis - 2] = factor - n;
+    }
+  return true;
+}
+
+bool find(const Value* x, Repeated& found) {
+  const Node* node = x->producer;
+  const bool padded = node && node->op == &op_pad;
+  if (padded) node = node->inputs[0]->producer;
+  if (!node || node->op != &op_resize || !factors_of(*node, found.factors)) return false;
+  found.resize = node;
+  return !padded || find_border(*x->producer, found);
+}
+
+// Zeros around a border would be another image.
+bool suits(const Repeated& source, const Conv& a) {
+  for (size_t i = 0; i < 4; ++i)
+    if (source.border[i] && a.pads.get(i, 0) != 0) return false;
+  return true;
+}
+
+Value* with_border(const Repeated& source, Builder& build) {
+  Value* small = source.resize->inputs[0];
+  if (std::ranges::none_of(source.border, [](bool b) { return b; })) return small;
+  std::vector<int64_t> pads(2 * kRank, 0);
+  for (size_t i = 0; i < 4; ++i) pads[i / 2 * kRank + 2 + i % 2] = source.border[i];
+  return build.one(op_pad, Pad{.mode = PadMode::kEdge}, {small, build.ints(pads)});
 }
 
 // With K taps and the factor f, tap t of f + K - 1 has the weights k of which t - (K - 1) + k is one of 0 … f - 1; the
@@ -91,28 +147,31 @@ Value* of_small_image(const Match& m, Builder& build) {
   const Node& conv = *m.root;
   if (!is_plain(conv)) return nullptr;
   PartedConv parts(conv, build);
+  const auto& attributes = conv.attributes<Conv>();
   const auto chosen = [&](const ConvPart& part) {
-    int64_t factors[2];
+    Repeated source;
     return part.readers == 1 && part.count >= kLeastRead && 2 * part.count >= conv.inputs[1]->type.shape[0].value() &&
-           factors_of(part.x, factors);
+           find(part.x, source) && suits(source, attributes);
   };
   if (!parts.take(is_plain, chosen)) return nullptr;
-  const auto& pads = conv.attributes<Conv>().pads;
   return parts.sum([&](const ConvPart& part, Value* weights, Value* bias) -> Value* {
     ConvTranspose a;
-    int64_t factors[2];
-    if (!factors_of(part.x, factors)) return nullptr;
-    for (int i = 0; i < 2; ++i) a.strides.push(factors[i]);
-    for (size_t i = 0; i < 4; ++i)
-      a.pads.push(weights->type.shape[2 + static_cast<int>(i % 2)].value() - 1 - pads.get(i, 0));
+    Repeated source;
+    if (!find(part.x, source)) return nullptr;
+    for (int64_t factor : source.factors) a.strides.push(factor);
+    for (size_t i = 0; i < 4; ++i) {
+      const int64_t taps = weights->type.shape[2 + static_cast<int>(i % 2)].value();
+      a.pads.push(taps - 1 - attributes.pads.get(i, 0) + source.cut[i]);
+    }
     return build.one(op_conv_transpose, a,
-                     {part.x->producer->inputs[0], repeated_weights(*weights, factors, build), bias});
+                     {with_border(source, build), repeated_weights(*weights, source.factors, build), bias});
   });
 }
 
 std::vector<Rule> make() {
   std::vector<Rule> rules;
-  for (const Pattern& x : {is(op_resize, {any("x")}).rest(), is(op_concat, {any("x")}).rest()})
+  const Pattern resize = is(op_resize, {any("x")}).rest();
+  for (const Pattern& x : {resize, is(op_concat, {any("x")}).rest(), is(op_pad, {resize.once()}).rest()})
     rules.push_back({"conv-of-repeated-pixels",
                      "conv of nearest(x) beside y → conv(y) + conv_transpose(x), y may be left out",
                      is(op_conv, {x, constant("w")}).rest(), of_small_image});

@@ -125,6 +125,15 @@ std::vector<RuleCase> enlarged_cases() {
   return {
       {"conv-of-repeated-pixels", given, nearest + "%y = conv(%r, %w, %b) pads=[1,0,0,2]\n",
        "%y = conv_transpose(%x, %v, %b) strides=[2,3], pads=[0,2,1,0]\n" + of_small},
+      // Mirrored and repeated edges: a border of the small image, of which two columns of three are cut.
+      {"conv-of-repeated-pixels", given + list("%p", "0, 0, 1, 1, 0, 0, 0, 0"),
+       nearest + "%q = pad(%r, %p) mode=reflect\n%y = conv(%q, %w, %b) pads=[0,0,1,0]\n",
+       "%q = pad(%x, %n) mode=edge\n%y = conv_transpose(%q, %v, %b) strides=[2,3], pads=[2,4,0,2]\n" + of_small +
+           "# with " + list("%n", "0, 0, 1, 1, 0, 0, 0, 0")},
+      {"conv-of-repeated-pixels", given + list("%p", "0, 0, 0, 0, 0, 0, 2, 2"),
+       nearest + "%q = pad(%r, %p) mode=edge\n%y = conv(%q, %w, %b) pads=[1,2,0,0]\n",
+       "%q = pad(%x, %n) mode=edge\n%y = conv_transpose(%q, %v, %b) strides=[2,3], pads=[0,0,1,3]\n" + of_small +
+           "# with " + list("%n", "0, 0, 0, 0, 0, 0, 1, 1")},
       {"conv-of-repeated-pixels", beside, nearest + "%j = concat(%z, %r) axis=1\n%y = conv(%j, %w) pads=[1,0,0,2]\n",
        "%t = conv_transpose(%x, %v) strides=[2,3], pads=[0,2,1,0]\n%c = conv(%z, %u) pads=[1,0,0,2]\n"
        "%y = add(%c, %t)\n" +

@@ -423,6 +423,13 @@ TEST(Rules, NearMissesOfRepeatedPixels) {
       {"conv-of-repeated-pixels", given, "%r = resize(%x, _, %s) coordinates=asymmetric, nearest=ceil\n" + conv},
       {"conv-of-repeated-pixels", given, "%r = resize(%x, _, %h) coordinates=asymmetric, nearest=floor\n" + conv},
       {"conv-of-repeated-pixels", given, "%r = resize(%x, _, %f) coordinates=asymmetric, nearest=floor\n" + conv},
+      // A mirror beyond a pixel, zeros around it, zeros around a border.
+      {"conv-of-repeated-pixels", given + "constant %p: i64[8] = {0, 0, 2, 0, 0, 0, 0, 0}\n",
+       nearest + "%q = pad(%r, %p) mode=reflect\n%y = conv(%q, %w)\n"},
+      {"conv-of-repeated-pixels", given + "constant %p: i64[8] = {0, 0, 1, 0, 0, 0, 0, 0}\n",
+       nearest + "%q = pad(%r, %p)\n%y = conv(%q, %w)\n"},
+      {"conv-of-repeated-pixels", given + "constant %p: i64[8] = {0, 0, 1, 0, 0, 0, 0, 0}\n",
+       nearest + "%q = pad(%r, %p) mode=reflect\n%y = conv(%q, %w) pads=[1,0,0,0]\n"},
       {"conv-of-repeated-pixels", given, nearest + "%c = conv(%r, %w)\n%d = conv(%r, %w)\n%y = sub(%c, %d)\n"},
   };
   expect_left_alone(misses);
