@@ -93,6 +93,7 @@ class Match {
   const Node& node(std::string_view name) const { return *(*this)[name]->producer; }
   bool has(std::string_view name) const { return (*this)[name] != nullptr; }
   Node* root = nullptr;
+  const Readers* readers = nullptr;  // of the graph as it was matched
   std::map<std::string, Value*, std::less<>> values;
 };
 

@@ -39,6 +39,7 @@ class Sweep {
   bool fire(const Rule& rule, Node& node) {
     Match found;
     if (!match(rule.from, node, readers_, found)) return false;
+    found.readers = &readers_;
     Value* old = node.outputs[0];
     const size_t before = graph_.nodes.size();
     builder_.set_name(node.name);

@@ -358,6 +358,80 @@ def attention(net, x):
 
 
 @layer(1)
+def mixed_tokens(net, x):
+    """Two products of tokens around a depthwise convolution of the image that they are."""
+    batch, channels, height, width = x.shape
+    wide, count = 2 * channels, height * width
+    rows = net.op("Transpose", net.op("Reshape", x.name, net.integers(batch, channels, count)), perm=(0, 2, 1))
+    name = net.op("MatMul", rows, net.weights(channels, wide, inputs=channels))
+    if net.chance(0.5):
+        name = net.op("Add", name, net.weights(wide, inputs=9))
+    name = net.op("Reshape", net.op("Transpose", name, perm=(0, 2, 1)), net.integers(batch, wide, height, width))
+    name = net.op("Conv", name, net.weights(wide, 1, 3, 3, inputs=9), pads=[1] * 4, group=wide)
+    name = net.op("Reshape", activated(net, name, wide), net.integers(batch, wide, count))
+    name = net.op("MatMul", net.op("Transpose", name, perm=(0, 2, 1)), net.weights(wide, channels, inputs=wide))
+    if net.chance(0.7):
+        name = net.op("Add", name, rows)
+    back = net.op("Transpose", name, perm=(0, 2, 1))
+    return Value(net.op("Reshape", back, net.integers(*x.shape)), x.shape)
+
+
+@layer(1)
+def decoded(net, x):
+    """An enlargement, perhaps beside something else or with a border, and a convolution behind it."""
+    batch, channels, height, width = x.shape
+    factor, count = net.some(2, 2, 3), net.some(64, 40)
+    if height * width > 1500:
+        return None
+    small = net.op("Conv", x.name, net.weights(count, channels, 1, 1, inputs=channels))
+    scales = net.constant(np.array([1, 1, factor, factor], np.float32))
+    mode = net.some("nearest", "nearest", "linear", "cubic")
+    name = net.op("Resize", small, "", scales, mode=mode, coordinate_transformation_mode="asymmetric",
+                  nearest_mode="floor")
+    side, border = net.some(1, 3, 3, 5), 0
+    if net.chance(0.4):
+        border = 1
+        name = net.op("Pad", name, net.integers(0, 0, 1, 1, 0, 0, 1, 1), mode=net.some("edge", "reflect"))
+    elif net.chance(0.4):
+        other = net.op("Conv", net.op("Resize", x.name, "", scales, mode="linear"),
+                       net.weights(3, channels, 1, 1, inputs=channels))
+        count += 3
+        name = net.op("Concat", other, name, axis=1)
+    made, pad = net.some(16, 20), 0 if border else net.random.randrange((side + 1) // 2)
+    name = net.op("Conv", name, net.weights(made, count, side, side, inputs=count * side**2), pads=[pad] * 4)
+    shape = [factor * s + 2 * (border + pad) - side + 1 for s in (height, width)]
+    return Value(activated(net, name, made), (batch, made, *shape)) if min(shape) > 0 else None
+
+
+@layer(1)
+def averaged(net, x):
+    """A product of channels, an average, and another product."""
+    batch, channels, height, width = x.shape
+    count = net.some(8, 16, 24)
+    if min(height, width) < 2:
+        return None
+    name = net.op("Conv", x.name, net.weights(count, channels, 1, 1, inputs=channels), net.uniform(count))
+    name = net.op("AveragePool", name, kernel_shape=(2, 2), strides=(2, 2))
+    made = net.some(channels, 8)
+    return Value(net.op("Conv", name, net.weights(made, count, 1, 1, inputs=count)),
+                 (batch, made, height // 2, width // 2))
+
+
+@layer(1)
+def first_of(net, x):
+    """One row or column of a result of products and norms."""
+    channels, axis = x.shape[1], net.some(2, 3)
+    rows = net.op("Transpose", x.name, perm=(0, 2, 3, 1))
+    name = net.op("MatMul", rows, net.weights(channels, channels, inputs=channels))
+    name = net.op("Add", net.op("Mul", name, net.uniform(channels)), rows)
+    name = net.op("LayerNormalization", name, net.uniform(channels, low=0.5), net.uniform(channels), epsilon=1e-3)
+    back = net.op("Transpose", name, perm=(0, 3, 1, 2))
+    place = net.random.randrange(x.shape[axis])
+    name = net.op("Slice", back, net.integers(place), net.integers(place + 1), net.integers(axis))
+    return Value(name, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+
+
+@layer(1)
 def transposed(net, x):
     batch, channels, height, width = x.shape
     return Value(net.op("Transpose", x.name, perm=(0, 1, 3, 2)), (batch, channels, width, height))

@@ -59,15 +59,19 @@ bool factors_of(const Node& node, int64_t (&factors)[2]) {
   const Value* x = node.outputs[0];
   const auto& a = node.attributes<Resize>();
   const Shape &in = node.inputs[0]->type.shape, &out = x->type.shape;
-  if (a.mode != ResizeMode::kNearest || in.rank != kRank || !in.fixed() || !out.fixed() || in[1].is(0)) return false;
+  if (a.mode != ResizeMode::kNearest || in.rank != kRank || !out.known() || !(in[0] == out[0])) return false;
   ResizeAxis axes[kMaxRank];
   ResizeOperands operands;
   if (contents::is_given(node, 2)) operands.scales = node.inputs[2]->contents();
   if (contents::is_given(node, 3)) operands.sizes = node.inputs[3]->contents();
   if (!operands.scales && !operands.sizes) return false;
-  const auto dims = contents::dims_of(*node.inputs[0]);
+  std::vector<int64_t> dims{1};  // the batch does not matter
+  for (int i = 1; i < kRank; ++i) {
+    if (!in[i].is_fixed() || in[i].value() < 1) return false;
+    dims.push_back(in[i].value());
+  }
   if (!resize_axes(a, dims, operands, axes).ok() || !axes[0].same(a) || !axes[1].same(a)) return false;
-  if (dims[2] < 1 || dims[3] < 1 || dims[2] > INT32_MAX / dims[3] || dims[2] * dims[3] < kLeastPixels) return false;
+  if (dims[2] > INT32_MAX / dims[3] || dims[2] * dims[3] < kLeastPixels) return false;
   for (int i = 0; i < 2; ++i) {
     factors[i] = factor_of(a, axes[2 + i]);
     if (factors[i] < 1 || factors[i] > kMostFactor) return false;
@@ -146,7 +150,7 @@ Value* repeated_weights(const Value& w, const int64_t (&factors)[2], Builder& bu
 Value* of_small_image(const Match& m, Builder& build) {
   const Node& conv = *m.root;
   if (!is_plain(conv)) return nullptr;
-  PartedConv parts(conv, build);
+  PartedConv parts(m, build);
   const auto& attributes = conv.attributes<Conv>();
   const auto chosen = [&](const ConvPart& part) {
     Repeated source;

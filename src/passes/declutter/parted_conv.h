@@ -23,22 +23,20 @@ struct ConvPart {
 // For convolutions of one group with constant weights.
 class PartedConv {
  public:
-  PartedConv(const Node& conv, Builder& build)
-      : conv_(conv), build_(build), plain_(contents::numbers(*conv.inputs[1])) {}
-  const Node& conv() const { return conv_; }
+  PartedConv(const Match& m, Builder& build)
+      : conv_(*m.root), readers_(*m.readers), build_(build), plain_(contents::numbers(*conv_.inputs[1])) {}
 
   // Takes out the parts that are chosen; nothing, and false, where there are none, or somebody else than such
   // convolutions reads all of them. Only parts are offered that nobody else reads.
   bool take(bool (*is_such)(const Node&), const std::function<bool(const ConvPart&)>& chosen) {
     Value* x = conv_.inputs[0];
-    const Readers readers(build_.graph());
     const auto add = [&](const ConvPart& part) {
-      const bool own = readers.count(part.x) == 1 && !readers.kept(part.x);
+      const bool own = readers_.count(part.x) == 1 && !readers_.kept(part.x);
       (own && chosen(part) ? taken_ : rest_).push_back(part);
     };
     if (x->producer && x->producer->op == &op_concat) {
-      const auto nodes = readers.nodes(x);
-      if (!is_beside(*x->producer) || readers.kept(x) || nodes.size() != readers.count(x) ||
+      const auto nodes = readers_.nodes(x);
+      if (!is_beside(*x->producer) || readers_.kept(x) || nodes.size() != readers_.count(x) ||
           !std::ranges::all_of(nodes, [&](const Node* node) { return is_such(*node); }))
         return false;
       int64_t first = 0;
@@ -96,6 +94,7 @@ class PartedConv {
   }
 
   const Node& conv_;
+  const Readers& readers_;
   Builder& build_;
   const std::vector<double> plain_;  // weights
   std::vector<ConvPart> taken_, rest_;

@@ -249,9 +249,8 @@ Value* conv_of_pixels(const Match& m, Builder& build) {
   if (!suits(conv)) return nullptr;
   PixelSource source(conv.inputs[0], conv.inputs[1]->type.shape[1].value());
   if (!source.find()) return nullptr;
-  const Readers readers(build.graph());
-  if (!source.is_sole_reader(readers)) return nullptr;
-  while (source.find_further(readers)) {
+  if (!source.is_sole_reader(*m.readers)) return nullptr;
+  while (source.find_further(*m.readers)) {
   }
   Values inputs = conv.inputs;
   inputs[0] = source.image(build);

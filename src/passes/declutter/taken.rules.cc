@@ -194,30 +194,30 @@ Of rule_for(const Node& node) {
   return node.op->pointwise != Pointwise::kNone && node.op->layout == LayoutRule::kAny ? of_elementwise : nullptr;
 }
 
-// Places of all readers' ranges; nothing when one needs another axis or everything.
-std::optional<Range> hull_of(const Value* x, const Readers& readers) {
+// Places of all readers' ranges; nothing when one needs another axis, or all of them more than half: less is no work
+// saved.
+std::optional<Range> hull_of(const Value* x, Range hull, const Readers& readers) {
   const auto nodes = readers.nodes(x);
-  if (readers.kept(x) || nodes.empty() || nodes.size() != readers.count(x)) return {};
-  std::optional<Range> hull;
-  for (const Node* node : nodes) {
-    const auto range = range_of(*node);
-    if (!range || node->inputs[0] != x || (hull && hull->axis != range->axis)) return {};
-    const int64_t begin = hull ? std::min(hull->begin, range->begin) : range->begin;
-    const int64_t end = std::max(hull ? hull->begin + hull->count : 0, range->begin + range->count);
-    hull = Range{range->axis, begin, end - begin};
+  if (readers.kept(x) || nodes.size() != readers.count(x)) return {};
+  const int64_t most = size_along(x, hull.axis) / 2;
+  // From the last one: where something is cut into many, the first and the last tell that all of it is needed.
+  for (size_t i = nodes.size(); hull.count <= most && i-- > 0;) {
+    const auto range = range_of(*nodes[i]);
+    if (!range || nodes[i]->inputs[0] != x || hull.axis != range->axis) return {};
+    const int64_t end = std::max(hull.begin + hull.count, range->begin + range->count);
+    hull.begin = std::min(hull.begin, range->begin);
+    hull.count = end - hull.begin;
   }
-  return hull;
+  return hull.count <= most ? std::optional(hull) : std::nullopt;
 }
 
-// Work is saved when half of it is.
 Value* upwards(const Match& m, Builder& build) {
   const Node& root = *m.root;
   Value* x = root.inputs[0];
   const auto range = range_of(root);
   const Of of = range && x->producer ? rule_for(*x->producer) : nullptr;
-  if (!of || 2 * range->count > size_along(x, range->axis)) return nullptr;
-  const auto hull = hull_of(x, Readers(build.graph()));
-  if (!hull || 2 * hull->count > size_along(x, hull->axis)) return nullptr;
+  const auto hull = of ? hull_of(x, *range, *m.readers) : std::nullopt;
+  if (!hull) return nullptr;
   const std::string name = build.name();
   build.set_name(x->producer->name);
   Value* made = of(*x->producer, *hull, build);

@@ -32,8 +32,8 @@ bool are_pixels(const Value* tokens, const Value* pixels) {
 }
 
 // [N, H·W, C] as [N, C, H, W], whose size is like that of [N, …, H, W].
-Value* image_of(Value* tokens, const Shape& like, Builder& build) {
-  const int64_t dims[] = {0, like[2].value(), like[3].value(), tokens->type.shape[2].value()};
+Value* image_of(Value* tokens, int64_t channels, const Shape& like, Builder& build) {
+  const int64_t dims[] = {0, like[2].value(), like[3].value(), channels};
   Value* pixels = build.one(op_reshape, Reshape{}, {tokens, build.ints(dims)});
   return build.one(op_transpose, Transpose{.perm = {0, 3, 1, 2}}, {pixels});
 }
@@ -59,7 +59,7 @@ struct Product {
 // From a value up to what makes it, as far as nobody else reads what is between.
 class Finder {
  public:
-  explicit Finder(const Graph& graph) : readers_(graph) {}
+  explicit Finder(const Match& m) : readers_(*m.readers) {}
 
   bool is_own(const Value* x) const { return x->producer && readers_.count(x) == 1 && !readers_.kept(x); }
 
@@ -90,7 +90,7 @@ class Finder {
     return found.node->op == &op_matmul && is_matrix(found.node->inputs[1]) ? std::optional(found) : std::nullopt;
   }
 
-  Readers readers_;
+  const Readers& readers_;
 };
 
 // The product as a convolution of an image whose size is like that of [N, …, H, W].
@@ -98,7 +98,7 @@ Value* as_conv(const Product& product, const Shape& like, Builder& build) {
   const std::string name = build.name();
   build.set_name(product.node->name);
   const Value* w = product.node->inputs[1];
-  Values inputs{image_of(product.node->inputs[0], like, build), contents::conv_weights(build, *w)};
+  Values inputs{image_of(product.node->inputs[0], w->type.shape[0].value(), like, build), contents::conv_weights(build, *w)};
   if (!product.bias.empty())
     inputs.push_back(contents::constant(build, w->type.dtype, std::array{w->type.shape[1].value()}, product.bias));
   Value* made = build.one(op_conv, Conv{}, inputs);
@@ -128,7 +128,7 @@ Value* again_on(Value* x, std::span<const Node* const> nodes, Builder& build) {
 Value* products_as_convs(const Match& m, Builder& build) {
   Value *x = m["image"], *w = m["w"];
   if (!is_matrix(w) || !moves(m["pixels"], {0, 2, 3, 1}) || !are_pixels(m["tokens"], m["pixels"])) return nullptr;
-  const Finder finder(build.graph());
+  const Finder finder(m);
   std::vector<const Node*> hidden;  // the convolution and element-wise work behind it
   for (; finder.is_own(x) && is_unary(*x->producer->op); x = x->producer->inputs[0]) hidden.push_back(x->producer);
   if (!finder.is_own(x) || !is_depthwise(*x->producer)) return nullptr;
@@ -145,7 +145,7 @@ Value* product_before_product(const Match& m, Builder& build) {
   const Node& conv = *m.root;
   if (!pixel_product::is_one(conv)) return nullptr;
   const Value* image = conv.inputs[0];
-  const std::optional<Product> first = Finder(build.graph()).product_of_image(image);
+  const std::optional<Product> first = Finder(m).product_of_image(image);
   if (!first || first->node->inputs[1]->type.dtype != DType::kF32) return nullptr;
   const int64_t read = first->node->inputs[1]->type.shape[0].value(), between = pixel_product::channels_read(conv);
   if (!pixel_product::are_better_one(read, between, pixel_product::channels_made(conv))) return nullptr;
@@ -161,7 +161,7 @@ Value* sum_of_images(const Match& m, Builder& build) {
   Value* other = nullptr;
   if (!term->is_constant()) {
     if (!(term->type == tokens->type)) return nullptr;
-    other = image_of(term, image->type.shape, build);
+    other = image_of(term, tokens->type.shape[2].value(), image->type.shape, build);
   } else {
     const int64_t dims[] = {tokens->type.shape[2].value(), 1, 1};
     const std::vector<double> bias = contents::along_axis(*term, kTokenRank, kTokenRank - 1, dims[0]);

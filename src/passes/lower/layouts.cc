@@ -70,7 +70,8 @@ class Reorder {
   }
   void run() {
     if (waits_.empty()) return;
-    emit_behind(nullptr);
+    if (const auto first = waiting_.find(nullptr); first != waiting_.end())
+      for (size_t i : first->second) emit(i);
     for (size_t i = 0; i < graph_.nodes.size(); ++i)
       if (!waits_.contains(i)) emit(i);
     graph_.nodes = std::move(order_);
@@ -78,13 +79,14 @@ class Reorder {
 
  private:
   void emit(size_t i) {
-    const Node* node = graph_.nodes[i].get();
-    order_.push_back(std::move(graph_.nodes[i]));
-    emit_behind(node);
-  }
-  void emit_behind(const Node* node) {
-    if (const auto found = waiting_.find(node); found != waiting_.end())
-      for (size_t i : found->second) emit(i);
+    std::vector<size_t> next{i};
+    while (!next.empty()) {
+      const size_t at = next.back();
+      next.pop_back();
+      const auto found = waiting_.find(graph_.nodes[at].get());
+      order_.push_back(std::move(graph_.nodes[at]));
+      if (found != waiting_.end()) next.insert(next.end(), found->second.rbegin(), found->second.rend());
+    }
   }
 
   Graph& graph_;
