@@ -98,7 +98,8 @@ Value* as_conv(const Product& product, const Shape& like, Builder& build) {
   const std::string name = build.name();
   build.set_name(product.node->name);
   const Value* w = product.node->inputs[1];
-  Values inputs{image_of(product.node->inputs[0], w->type.shape[0].value(), like, build), contents::conv_weights(build, *w)};
+  Values inputs{image_of(product.node->inputs[0], w->type.shape[0].value(), like, build),
+                contents::conv_weights(build, *w)};
   if (!product.bias.empty())
     inputs.push_back(contents::constant(build, w->type.dtype, std::array{w->type.shape[1].value()}, product.bias));
   Value* made = build.one(op_conv, Conv{}, inputs);
