@@ -11,6 +11,19 @@ struct Transpose {
   }
 };
 
+// [N, C, …] as [N, …, C], and back; of two axes or more.
+inline Ints channels_last_order(int rank) {
+  Ints order{0};
+  for (int i = 2; i < rank; ++i) order.push(i);
+  order.push(1);
+  return order;
+}
+inline Ints channels_first_order(int rank) {
+  Ints order{0, rank - 1};
+  for (int i = 1; i + 1 < rank; ++i) order.push(i);
+  return order;
+}
+
 // `perm` for a tensor of `rank`, checked to be a permutation.
 Result<Ints> axis_order(const Transpose& attributes, int rank);
 

@@ -7,6 +7,7 @@
 
 #include "ir/builder.h"
 #include "ops/move/reshape.h"
+#include "ops/move/slice.h"
 #include "ops/move/transpose.h"
 
 namespace mica {
@@ -36,6 +37,21 @@ inline std::vector<int64_t> order_of(const Node& transposition) {
   for (int i = 0; i < rank; ++i) order.push_back(perm.empty() ? rank - 1 - i : perm[static_cast<size_t>(i)]);
   for (int64_t& axis : order) axis += axis < 0 ? rank : 0;
   return order;
+}
+
+inline bool has_order(const Node& transposition, const Ints& order) {
+  return std::ranges::equal(order_of(transposition), order);
+}
+
+// What a slice takes of an operand of `dims`, when its lists are known; nothing when they are wrong.
+inline std::optional<SliceCut> cut_of(const Node& slice, std::span<const int64_t> dims) {
+  const TensorView* operands[4] = {};
+  for (size_t i = 1; i < slice.inputs.size() && i < 5; ++i)
+    if (slice.inputs[i] && !(operands[i - 1] = slice.inputs[i]->contents())) return {};
+  if (!operands[0] || !operands[1]) return {};
+  auto cut = slice_cut(dense_view(nullptr, slice.inputs[0]->type.dtype, dims),
+                       {operands[0], operands[1], operands[2], operands[3]});
+  return cut.ok() ? std::optional(cut.take()) : std::nullopt;
 }
 
 // A constant of `value`'s element type; each number is rounded once.

@@ -16,7 +16,7 @@ MICA_DECLARE_OP(resize);
 namespace {
 
 constexpr int kRank = 4;
-constexpr int64_t kMostFactor = 4, kMostTaps = 7;
+constexpr int64_t kMostFactor = 4, kMostTaps = 7, kMostSide = 1 << 15;  // sides are walked along
 // Below, the transposed convolution was no faster: tiles of few pixels, vectors of few channels (docs/attempts.md).
 constexpr int64_t kLeastPixels = 192, kLeastRead = 32, kLeastMade = 16;
 
@@ -67,11 +67,11 @@ bool factors_of(const Node& node, int64_t (&factors)[2]) {
   if (!operands.scales && !operands.sizes) return false;
   std::vector<int64_t> dims{1};  // the batch does not matter
   for (int i = 1; i < kRank; ++i) {
-    if (!in[i].is_fixed() || in[i].value() < 1) return false;
+    if (!in[i].is_fixed() || in[i].value() < 1 || in[i].value() > kMostSide) return false;
     dims.push_back(in[i].value());
   }
   if (!resize_axes(a, dims, operands, axes).ok() || !axes[0].same(a) || !axes[1].same(a)) return false;
-  if (dims[2] > INT32_MAX / dims[3] || dims[2] * dims[3] < kLeastPixels) return false;
+  if (dims[2] * dims[3] < kLeastPixels) return false;
   for (int i = 0; i < 2; ++i) {
     factors[i] = factor_of(a, axes[2 + i]);
     if (factors[i] < 1 || factors[i] > kMostFactor) return false;
@@ -152,16 +152,19 @@ Value* of_small_image(const Match& m, Builder& build) {
   if (!is_plain(conv)) return nullptr;
   PartedConv parts(m, build);
   const auto& attributes = conv.attributes<Conv>();
+  std::vector<Repeated> sources;  // of the parts that are taken
   const auto chosen = [&](const ConvPart& part) {
+    const int64_t made = conv.inputs[1]->type.shape[0].value();
     Repeated source;
-    return part.readers == 1 && part.count >= kLeastRead && 2 * part.count >= conv.inputs[1]->type.shape[0].value() &&
-           find(part.x, source) && suits(source, attributes);
+    if (part.readers > 1 || part.count < kLeastRead || 2 * part.count < made) return false;
+    if (!find(part.x, source) || !suits(source, attributes)) return false;
+    sources.push_back(source);
+    return true;
   };
   if (!parts.take(is_plain, chosen)) return nullptr;
-  return parts.sum([&](const ConvPart& part, Value* weights, Value* bias) -> Value* {
+  return parts.sum([&, next = size_t{0}](const ConvPart&, Value* weights, Value* bias) mutable {
+    const Repeated& source = sources[next++];
     ConvTranspose a;
-    Repeated source;
-    if (!find(part.x, source)) return nullptr;
     for (int64_t factor : source.factors) a.strides.push(factor);
     for (size_t i = 0; i < 4; ++i) {
       const int64_t taps = weights->type.shape[2 + static_cast<int>(i % 2)].value();

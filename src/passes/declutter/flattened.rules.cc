@@ -26,9 +26,7 @@ bool flattens(const Shape& image, const Shape& flat) {
 Value* tokens_of_image(const Match& m, Builder& build) {
   const Shape& image = m["x"]->type.shape;
   if (!contents::swaps_last_two(*m.root) || !flattens(image, m["flat"]->type.shape)) return nullptr;
-  Transpose outward{.perm = {0}};
-  for (int i = 2; i < image.rank; ++i) outward.perm.push(i);
-  outward.perm.push(1);
+  const Transpose outward{.perm = channels_last_order(image.rank)};
   const Shape& flat = m["flat"]->type.shape;
   return contents::reshaped(build, build.one(op_transpose, outward, {m["x"]}), Shape{flat[0], flat[2], flat[1]});
 }

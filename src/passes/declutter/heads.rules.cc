@@ -220,10 +220,9 @@ Value* join_projections(const Match& m, Builder& build) {
     places.insert(places.begin(), i);
   }
   if (all.size() < 2) return nullptr;
-  const Readers readers(build.graph());
   for (const Projection& p : all)
     for (const Value* value : p.between)
-      if (readers.count(value) != 1 || readers.kept(value)) return nullptr;
+      if (m.readers->count(value) != 1 || m.readers->kept(value)) return nullptr;
   const Values parts = joined(all, build);
   Values inputs = node.inputs;
   for (size_t i = 0; i < places.size(); ++i) {

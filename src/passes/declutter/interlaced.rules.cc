@@ -35,17 +35,7 @@ std::optional<SliceCut> cut_of(const Node& slice) {
   if (!shape.fixed() || shape.rank != 4) return {};
   const auto dims = contents::dims_of(*slice.inputs[0]);
   if (std::ranges::any_of(dims, [](int64_t n) { return n > kMostSide; })) return {};
-  const TensorView in = dense_view(nullptr, slice.inputs[0]->type.dtype, dims);
-  const TensorView* operands[4] = {};
-  for (size_t i = 1; i < slice.inputs.size() && i < 5; ++i) {
-    if (!slice.inputs[i]) continue;
-    operands[i - 1] = slice.inputs[i]->contents();
-    if (!operands[i - 1]) return {};
-  }
-  if (!operands[0] || !operands[1]) return {};
-  auto cut = slice_cut(in, {operands[0], operands[1], operands[2], operands[3]});
-  if (!cut.ok()) return {};
-  return cut.take();
+  return contents::cut_of(slice, dims);
 }
 
 // Slices of slices of an image, as one grid on it.

@@ -47,15 +47,12 @@ std::vector<int64_t> fixed_dims(const Value* x) {
 
 // Channels of an image go behind its pixels.
 Order outward(size_t rank) {
-  Order order{0};
-  for (size_t i = 2; i < rank; ++i) order.push_back(i);
-  order.push_back(1);
-  return order;
+  const Ints order = channels_last_order(static_cast<int>(rank));
+  return {order.begin(), order.end()};
 }
 Order inward(size_t rank) {
-  Order order{0, rank - 1};
-  for (size_t i = 1; i + 1 < rank; ++i) order.push_back(i);
-  return order;
+  const Ints order = channels_first_order(static_cast<int>(rank));
+  return {order.begin(), order.end()};
 }
 
 // What a convolution makes, perhaps with element-wise work behind it.

@@ -178,14 +178,8 @@ class PixelSource {
   bool pass_slice(const Node& node) {
     const Shape& shape = node.inputs[0]->type.shape;
     if (!shape.fixed() || shape.rank != static_cast<int>(axes_.size())) return false;
-    const TensorView* operands[4] = {};
-    for (size_t i = 1; i < node.inputs.size() && i < 5; ++i)
-      if (node.inputs[i] && !(operands[i - 1] = node.inputs[i]->contents())) return false;
-    if (!operands[0] || !operands[1]) return false;
-    const auto dims = contents::dims_of(*node.inputs[0]);
-    const auto cut = slice_cut(dense_view(nullptr, node.inputs[0]->type.dtype, dims),
-                               {operands[0], operands[1], operands[2], operands[3]});
-    if (!cut.ok()) return false;
+    const auto cut = contents::cut_of(node, contents::dims_of(*node.inputs[0]));
+    if (!cut) return false;
     for (int i = 0; i < shape.rank; ++i)
       if (i != channel_axis() && (cut->begin[i] != 0 || cut->step[i] != 1 || !shape[i].is(cut->length[i])))
         return false;

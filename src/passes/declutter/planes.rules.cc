@@ -18,9 +18,9 @@ constexpr int kRank = 4;
 
 Value* convolved(const Match& m, Builder& build) {
   Value *x = m["x"], *w = m["w"];
-  const std::vector<int64_t> last{0, 2, 3, 1}, first{0, 3, 1, 2};
   const Shape &from = x->type.shape, &shape = w->type.shape;
-  if (from.rank != kRank || contents::order_of(m.node("last")) != last || contents::order_of(*m.root) != first)
+  if (from.rank != kRank || !contents::has_order(m.node("last"), channels_last_order(kRank)) ||
+      !contents::has_order(*m.root, channels_first_order(kRank)))
     return nullptr;
   if (shape.rank != 2 || !shape.fixed() || x->type.dtype != DType::kF32 || w->type.dtype != DType::kF32) return nullptr;
   const int64_t channels = shape[0].value(), made = shape[1].value();

@@ -411,8 +411,10 @@ TEST(Rules, NearMissesOfRepeatedPixels) {
   const std::string nearest = "%r = resize(%x, _, %s) coordinates=asymmetric, nearest=floor\n",
                     conv = "%y = conv(%r, %w)\n";
   const Miss misses[] = {
-      // Few pixels, few channels, few results; a stride, gaps, padding alone; samples that are not whole pixels.
+      // Few pixels, a side too long to walk along, few channels, few results; a stride, gaps, padding alone; samples
+      // that are not whole pixels.
       {"conv-of-repeated-pixels", image(32, 11) + weights(16, 32), nearest + conv},
+      {"conv-of-repeated-pixels", image(32, 32769) + weights(16, 32), nearest + conv},
       {"conv-of-repeated-pixels", image(31, 12) + weights(16, 31), nearest + conv},
       {"conv-of-repeated-pixels", image(32, 12) + weights(15, 32), nearest + conv},
       {"conv-of-repeated-pixels", image(32, 12) + weights(65, 32), nearest + conv},

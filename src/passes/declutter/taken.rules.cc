@@ -49,15 +49,11 @@ std::optional<Range> range_of_gather(const Node& node) {
 // A slice by steps of 1 that leaves all axes but one as they are.
 std::optional<Range> range_of_slice(const Node& node) {
   const Shape& shape = node.inputs[0]->type.shape;
-  const TensorView* operands[4] = {};
-  for (size_t i = 1; i < node.inputs.size() && i < 5; ++i)
-    if (node.inputs[i] && !(operands[i - 1] = node.inputs[i]->contents())) return {};
-  if (!shape.known() || !operands[0] || !operands[1]) return {};
+  if (!shape.known()) return {};
   std::vector<int64_t> dims;  // what is not known counts as one, and must not be cut
   for (Dim d : shape.span()) dims.push_back(d.is_fixed() ? d.value() : 1);
-  const auto cut = slice_cut(dense_view(nullptr, node.inputs[0]->type.dtype, dims),
-                             {operands[0], operands[1], operands[2], operands[3]});
-  if (!cut.ok()) return {};
+  const auto cut = contents::cut_of(node, dims);
+  if (!cut) return {};
   Range range;
   for (int i = 0; i < shape.rank; ++i) {
     if (node.outputs[0]->type.shape[i] == shape[i] && cut->step[i] == 1) continue;

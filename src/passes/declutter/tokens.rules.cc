@@ -17,9 +17,11 @@ namespace {
 
 constexpr int kImageRank = 4, kTokenRank = 3;
 
-bool moves(const Value* x, std::initializer_list<int64_t> order) {
-  return x->producer && x->producer->op == &op_transpose && std::ranges::equal(contents::order_of(*x->producer), order);
+bool is_transposed(const Value* x, const Ints& order) {
+  return x->producer && x->producer->op == &op_transpose && contents::has_order(*x->producer, order);
 }
+bool has_channels_first(const Value* image) { return is_transposed(image, channels_first_order(kImageRank)); }
+bool has_channels_last(const Value* pixels) { return is_transposed(pixels, channels_last_order(kImageRank)); }
 
 // Whether `tokens`, [N, H·W, C], are the pixels of `pixels`, [N, H, W, C], all numbers but N.
 bool are_pixels(const Value* tokens, const Value* pixels) {
@@ -35,12 +37,12 @@ bool are_pixels(const Value* tokens, const Value* pixels) {
 Value* image_of(Value* tokens, int64_t channels, const Shape& like, Builder& build) {
   const int64_t dims[] = {0, like[2].value(), like[3].value(), channels};
   Value* pixels = build.one(op_reshape, Reshape{}, {tokens, build.ints(dims)});
-  return build.one(op_transpose, Transpose{.perm = {0, 3, 1, 2}}, {pixels});
+  return build.one(op_transpose, Transpose{.perm = channels_first_order(kImageRank)}, {pixels});
 }
 
 // [N, C, H, W] as [N, H·W, C].
 Value* tokens_of(Value* image, Builder& build) {
-  Value* pixels = build.one(op_transpose, Transpose{.perm = {0, 2, 3, 1}}, {image});
+  Value* pixels = build.one(op_transpose, Transpose{.perm = channels_last_order(kImageRank)}, {image});
   const Shape& shape = pixels->type.shape;
   const int64_t dims[] = {0, shape[1].value() * shape[2].value(), shape[3].value()};
   return build.one(op_reshape, Reshape{}, {pixels, build.ints(dims)});
@@ -65,7 +67,7 @@ class Finder {
 
   // Of tokens that are seen as the image.
   std::optional<Product> product_of_image(const Value* image) const {
-    if (!is_own(image) || !moves(image, {0, 3, 1, 2})) return {};
+    if (!is_own(image) || !has_channels_first(image)) return {};
     const Value* pixels = image->producer->inputs[0];
     if (!is_own(pixels) || pixels->producer->op != &op_reshape) return {};
     const Value* tokens = pixels->producer->inputs[0];
@@ -128,7 +130,7 @@ Value* again_on(Value* x, std::span<const Node* const> nodes, Builder& build) {
 
 Value* products_as_convs(const Match& m, Builder& build) {
   Value *x = m["image"], *w = m["w"];
-  if (!is_matrix(w) || !moves(m["pixels"], {0, 2, 3, 1}) || !are_pixels(m["tokens"], m["pixels"])) return nullptr;
+  if (!is_matrix(w) || !has_channels_last(m["pixels"]) || !are_pixels(m["tokens"], m["pixels"])) return nullptr;
   const Finder finder(m);
   std::vector<const Node*> hidden;  // the convolution and element-wise work behind it
   for (; finder.is_own(x) && is_unary(*x->producer->op); x = x->producer->inputs[0]) hidden.push_back(x->producer);
@@ -157,7 +159,7 @@ Value* product_before_product(const Match& m, Builder& build) {
 Value* sum_of_images(const Match& m, Builder& build) {
   Value *image = m["image"], *term = m["term"];
   const Value *tokens = m["tokens"], *sum = m.root->outputs[0];
-  if (!moves(m["pixels"], {0, 2, 3, 1}) || !are_pixels(tokens, m["pixels"]) || !(sum->type == tokens->type))
+  if (!has_channels_last(m["pixels"]) || !are_pixels(tokens, m["pixels"]) || !(sum->type == tokens->type))
     return nullptr;
   Value* other = nullptr;
   if (!term->is_constant()) {

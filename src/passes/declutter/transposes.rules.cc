@@ -68,18 +68,13 @@ Value* behind_constant(const Match& m, Builder& build) {
 Value* behind_residual(const Match& m, Builder& build) {
   const Value* moved = m["move"];
   Value* z = m["z"];
-  const auto order = order_of(*moved->producer);
-  if (order.size() < 3 || z->is_constant() || !(z->type == moved->type) || !(m.root->outputs[0]->type == moved->type))
+  const int rank = moved->type.shape.rank;
+  if (rank < 3 || z->is_constant() || !(z->type == moved->type) || !(m.root->outputs[0]->type == moved->type))
     return nullptr;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const size_t wanted = i == 0 ? 0 : i == 1 ? order.size() - 1 : i - 1;
-    if (order[i] != static_cast<int64_t>(wanted)) return nullptr;
-  }
-  std::vector<int64_t> inverse{0};
-  for (size_t i = 2; i < order.size(); ++i) inverse.push_back(static_cast<int64_t>(i));
-  inverse.push_back(1);
-  Value* turned = build.one(op_transpose, transpose_of(inverse), {z});
-  return build.one(op_transpose, transpose_of(order), {build.one(op_add, {m["x"], turned})});
+  const Ints first = channels_first_order(rank);
+  if (!contents::has_order(*moved->producer, first)) return nullptr;
+  Value* turned = build.one(op_transpose, Transpose{.perm = channels_last_order(rank)}, {z});
+  return build.one(op_transpose, Transpose{.perm = first}, {build.one(op_add, {m["x"], turned})});
 }
 
 // The first axes are joined into one, which stays in front, and parted again as they were.

@@ -49,16 +49,15 @@ bool converts(const Node& node, const std::unordered_set<const Value*>& chosen) 
   return x->type.shape.rank == node.outputs[0]->type.shape.rank && !same_in_both_orders(x->type.shape);
 }
 
-// A transposition of the last axis to the channels' place: channels last, its result is its operand as it lies.
-bool brings_channels(const Node& node) {
+bool has_perm(const Node& node, Ints (*order)(int rank)) {
   if (node.op != &op_transpose || !is_image(node.outputs[0])) return false;
-  const Ints& perm = node.attributes<Transpose>().perm;
-  const auto rank = static_cast<size_t>(node.outputs[0]->type.shape.rank);
-  if (perm.size() != rank || perm[0] != 0 || perm[1] != static_cast<int64_t>(rank) - 1) return false;
-  for (size_t i = 2; i < rank; ++i)
-    if (perm[i] != static_cast<int64_t>(i) - 1) return false;
-  return true;
+  return node.attributes<Transpose>().perm == order(node.outputs[0]->type.shape.rank);
 }
+
+// A transposition of the last axis to the channels' place: channels last, its result is its operand as it lies. And the
+// way back: its operand lies as the result does.
+bool brings_channels(const Node& node) { return has_perm(node, channels_first_order); }
+bool takes_channels(const Node& node) { return has_perm(node, channels_last_order); }
 
 // Emits nodes in another order: behind each one those that wait for it.
 class Reorder {
@@ -94,17 +93,6 @@ class Reorder {
   std::unordered_set<size_t> waits_;
   std::vector<std::unique_ptr<Node>> order_;
 };
-
-// The way back: channels last, its operand lies as the result does.
-bool takes_channels(const Node& node) {
-  if (node.op != &op_transpose || !is_image(node.outputs[0])) return false;
-  const Ints& perm = node.attributes<Transpose>().perm;
-  const auto rank = static_cast<size_t>(node.outputs[0]->type.shape.rank);
-  if (perm.size() != rank || perm[0] != 0 || perm[rank - 1] != 1) return false;
-  for (size_t i = 1; i + 1 < rank; ++i)
-    if (perm[i] != static_cast<int64_t>(i) + 1) return false;
-  return true;
-}
 
 }  // namespace
 
