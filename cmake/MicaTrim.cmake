@@ -11,7 +11,7 @@
 #                                  `planes 0` also serves bytes whose channels are side by side;
 #                                  `planes halves`: whose columns end in half of a panel
 #   taps apart                     convolutions with dilation in a row, whose taps may be multiplied one by one
-#   groups wide                    convolutions in groups of several channels, which fetch their rows ahead
+#   groups wide                    convolutions in groups of several channels, from a band of rows
 #   bytes 4                        sizes of elements that have code of their own for transposition
 #   custom operators               operators of the caller's
 #   means rows                     averages that may start from the means of rows that a convolution tells

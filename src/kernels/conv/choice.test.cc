@@ -26,15 +26,16 @@ TEST(ConvChoice, SuitsTheProblem) {
   EXPECT_EQ(algorithm(56, 64, 64, 3, 1, 64), ConvAlgorithm::kDepthwise);
   EXPECT_EQ(algorithm(56, 64, 64, 1, 1, 1), ConvAlgorithm::kPointwise);
   EXPECT_EQ(algorithm(56, 64, 64, 1, 2, 1), ConvAlgorithm::kImplicit);
-  // Groups: few channels do not pay for where a tile's inputs lie, one such place for each of a stride's four filters.
-  EXPECT_EQ(algorithm(112, 64, 64, 3, 2, 4), ConvAlgorithm::kGrouped);
+  // Groups: of few channels, whose lanes would be other groups' in a panel; of more, with a stride or at small sizes,
+  // from a band; what is no vector, as most of a small tile's transform, takes half as long beside units of half the
+  // width.
+  EXPECT_EQ(algorithm(56, 128, 128, 3, 1, 32), ConvAlgorithm::kGrouped);
+  EXPECT_EQ(algorithm(112, 64, 64, 3, 2, 4), ConvAlgorithm::kImplicit);
   EXPECT_EQ(algorithm(28, 128, 128, 3, 1, 8), ConvAlgorithm::kWinograd6);
+  EXPECT_EQ(algorithm(14, 408, 408, 3, 1, 17), ConvAlgorithm::kImplicit);
+  limits.adds_apart = limits.half_units = true;
   EXPECT_EQ(algorithm(14, 408, 408, 3, 1, 17), ConvAlgorithm::kWinograd6);
-  limits.adds_apart = true;
-  EXPECT_EQ(algorithm(10, 288, 288, 3, 1, 18), ConvAlgorithm::kGrouped);
-  limits.half_units = true;  // such a place takes as long as one multiply-add then, not as two
-  EXPECT_EQ(algorithm(10, 288, 288, 3, 1, 18), ConvAlgorithm::kWinograd6);
-  EXPECT_EQ(algorithm(7, 672, 672, 3, 1, 42), ConvAlgorithm::kGrouped);
+  EXPECT_EQ(algorithm(7, 672, 672, 3, 1, 42), ConvAlgorithm::kImplicit);
   // Rows that are read in place, and half of a panel, which takes half of its loads' time there.
   EXPECT_EQ(algorithm(320, 16, 16, 3, 2, 1), ConvAlgorithm::kImplicit);
   EXPECT_EQ(algorithm(160, 24, 20, 3, 2, 1), ConvAlgorithm::kImplicit);
@@ -148,18 +149,6 @@ TEST(ConvChoice, WinogradWaitsForLargePictures) {
   constexpr double kPictures = 4.0 * 64 * 64 * 32 * 4;
   EXPECT_NEAR(cycles(4, Isa::kAvx2), 4 * cycles(1, Isa::kAvx2) + kPictures / 10, kPictures / 100);
   EXPECT_NEAR(cycles(4, Isa::kAvx512), 4 * cycles(1, Isa::kAvx512), kPictures / 100);
-}
-
-TEST(ConvChoice, GroupsOfLargePicturesFetchTheirRows) {
-  const auto fetches = [](int64_t size, int64_t groups, int64_t l2_bytes) {
-    ConvCase c = square_case(size, 64, 64, 3, 2, 1, 1);
-    c.p.groups = groups;
-    c.finish();
-    return choose_conv(c.p, ConvAlgorithm::kImplicit, Isa::kAvx2, {.l2_bytes = l2_bytes}).fetch_rows;
-  };
-  EXPECT_TRUE(fetches(56, 4, 1 << 19));
-  EXPECT_FALSE(fetches(56, 1, 1 << 19));  // whole pixels lie behind each other
-  EXPECT_FALSE(fetches(56, 4, 1 << 23));
 }
 
 TEST(ConvChoice, PrintsItsCandidates) {

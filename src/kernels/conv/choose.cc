@@ -93,9 +93,6 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   const bool near = weight_bytes * 2 <= static_cast<double>(limits.l2_bytes);
   // Tiles that are gathered are so for each group of panels: larger groups are worth more than fetching the next one.
   c.fetch_weights = c.by_rows && !near;
-  // A group reads a part of each pixel: of a picture beyond the second-level cache, lines that no processor foresees.
-  const int64_t picture_bytes = p.images * p.in[0] * p.in[1] * p.in[2] * p.in_view.pixel * kFloatBytes;
-  c.fetch_rows = kWithWideGroups && c.by_rows && p.groups > 1 && 2 * picture_bytes > limits.l2_bytes;
   const int64_t room = limits.l2_bytes / (c.fetch_weights ? 4 : 2);
   c.n_group = least(panels, most(room / panel_bytes / 2 * 2, 2));
   const int64_t wanted = ceil_div(wanted_tasks(p, limits), p.groups);
@@ -109,6 +106,39 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
   // Taps, pointers to segments, and a tile's gathered rows.
   c.scratch_floats = taps_floats(c) + ceil_div(c.block_segments * 2, 16) * 16 +
                      c.tile_rows * row_pitch(c.block_segments * c.segment_k);
+}
+
+// A band of so many groups has runs of half a KiB, and more, of each pixel, which processors foresee.
+constexpr int64_t kRunFloats = 128;
+
+int64_t span_of(const ConvProblem& p) { return (p.kernel[1] - 1) * p.dilation[1] + 1; }
+int64_t few_groups(const ConvProblem& p) { return least(p.groups, ceil_div(kRunFloats * p.groups, p.in_channels)); }
+
+// A band has all lines of as many groups as a third of the second-level cache holds, or else some lines of a few
+// groups; a task all lines of some groups, or some lines of one.
+void choose_banded(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
+  const int64_t channels = p.in_channels / p.groups, span = span_of(p);
+  const int64_t lines = p.images * p.out[1], wanted = wanted_tasks(p, limits);
+  c.band_columns = band_columns(p);
+  const int64_t line = c.band_columns * channels;
+  c.banded = c.by_rows = true;
+  c.half_units = limits.half_units;
+  c.segment_k = p.dilation[2] == 1 ? p.kernel[2] * channels : channels;
+  c.segments = c.block_segments = taps_of(p) * channels / c.segment_k;
+  c.tile_rows = banded_tile_rows(p, isa);
+  c.tiles_per_row = ceil_div(p.out[2], c.tile_rows);
+  c.tiles = lines * c.tiles_per_row;
+  c.n_group = c.n_block = panel_count(p.out_channels / p.groups);
+  const int64_t group_tasks = least(p.groups, wanted);
+  c.channel_block = even_block(p.groups, group_tasks, limits.threads);
+  c.row_block = even_block(lines, ceil_div(wanted, group_tasks), limits.threads);
+  c.tasks = ceil_div(p.groups, c.channel_block) * ceil_div(lines, c.row_block);
+  const auto rows_under = [&](int64_t n) { return (n - 1) * p.stride[1] + span; };
+  const int64_t room = limits.l2_bytes / 3 / kFloatBytes, all = least(p.out[1], c.row_block);
+  c.channel_pass = least(most(room / (rows_under(all) * line), few_groups(p)), c.channel_block);
+  c.band_rows = most(1, least((room / (line * c.channel_pass) - span) / p.stride[1] + 1, all));
+  c.group_pitch = row_pitch(rows_under(c.band_rows) * line);
+  c.scratch_floats = ceil_div(c.segments * 2, 16) * 16 + c.group_pitch * c.channel_pass;
 }
 
 // Rows of the picture fill half of the first-level cache; each copy of them serves at least one output line.
@@ -251,6 +281,24 @@ bool reads_in_place(const ConvProblem& p, int64_t tile_rows) {
       p.pad[2] > 0 || (p.out[2] - 1) * p.stride[2] - p.pad[2] + (p.kernel[2] - 1) * p.dilation[2] >= p.in[2];
   const bool is_worth = tiles_per_row * tile_rows * 10 <= p.out[2] * 13 && (!touches || tiles_per_row > 2);
   return !out_has_no_gaps(p) || is_worth;
+}
+
+int64_t band_columns(const ConvProblem& p) {
+  return (p.out[2] - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+}
+
+// Planes alone, of which the rows under a line have room in half of the second-level cache.
+bool reads_bands(const ConvProblem& p, const GemmLimits& limits) {
+  const bool plane = p.in[0] == 1 && p.out[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0;
+  const bool skips = p.stride[2] > p.kernel[2] || p.stride[1] > p.kernel[1];  // what would be copied for nothing
+  if (!plane || p.groups == 1 || taps_of(p) == 0 || skips) return false;
+  const int64_t channels = p.in_channels / p.groups, least_floats = few_groups(p) * channels * band_columns(p);
+  return taps_of(p) * channels <= kMostDepth && 2 * span_of(p) * least_floats * kFloatBytes <= limits.l2_bytes;
+}
+
+int banded_tile_rows(const ConvProblem& p, Isa isa) {
+  const bool half = (p.out_channels / p.groups - 1) % kPanel < kPanel / 2;
+  return isa == Isa::kAvx2 && half ? kRowsOfBoth : gemm_tile_rows(isa);
 }
 
 bool reads_planes(const ConvProblem& p) {
@@ -401,6 +449,8 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
     choose_winograd(p, on_the_way, isa, limits, c);
   } else if (has_pixels(p) || (reads_planes(p) && !shares_lines(p, limits))) {
     choose_planes(p, 1, limits, c);
+  } else if (kWithWideGroups && reads_bands(p, limits)) {
+    choose_banded(p, isa, limits, c);
   } else {
     choose_implicit(p, limits, c);
   }
@@ -434,6 +484,7 @@ size_t print(const ConvProblem& p, const ConvChoice& c, char* out, size_t size) 
                    has_pixels(p)      ? "pixels "
                    : c.gathered       ? "gathered "
                    : c.planes         ? "planes "
+                   : c.banded         ? "banded "
                    : c.by_taps        ? "by-taps "
                    : c.by_rows        ? "by-rows "
                    : is_on_the_way(c) ? "on-the-way "

@@ -47,6 +47,12 @@ bool reads_planes(const ConvProblem& problem);
 
 // Whether kImplicit makes each output row by itself, whose pixels are read where they lie.
 bool reads_in_place(const ConvProblem& problem, int64_t tile_rows);
+// Whether kImplicit copies the rows under some lines of a convolution in groups into a band (conv/banded.inl), and how
+// many pixels such a row has.
+bool reads_bands(const ConvProblem& problem, const GemmLimits& limits);
+int64_t band_columns(const ConvProblem& problem);
+// The rows of its tiles: of columns that end in half a panel, those that take it together with a whole one.
+int banded_tile_rows(const ConvProblem& problem, Isa isa);
 inline constexpr int64_t kMostPlanes = 8;
 inline constexpr int64_t kMostPlaneSteps = 1024;  // of k: the offsets of all stay in the first-level cache
 inline bool has_pixels(const ConvProblem& problem) { return kWithPixels && problem.pixels != PixelType::kFloat; }
@@ -88,7 +94,7 @@ inline constexpr bool kWithGather = has_part("kernel", "conv_gather_f32");
 inline constexpr bool kWithSpread = has_part_like("kernel", "conv_f32_spread");
 inline constexpr bool kWithFilter = has_part_like("kernel", "conv_f32_filter");
 inline constexpr bool kWithTapsApart = has_part("taps", "apart");    // ConvChoice::by_taps, phases of kDepthwise
-inline constexpr bool kWithWideGroups = has_part("groups", "wide");  // ConvChoice::fetch_rows
+inline constexpr bool kWithWideGroups = has_part("groups", "wide");  // ConvChoice::banded
 inline bool is_winograd(ConvAlgorithm a) { return kWithWinograd && a >= ConvAlgorithm::kWinograd4; }
 // Inputs that are read as planes, by the stride along rows: 1, 2, and any other.
 inline constexpr bool kWithPlanes[] = {has_part("planes", "0"), has_part("planes", "1"), has_part("planes", "2")};
@@ -133,14 +139,13 @@ struct ConvChoice {
   // time; segment_k counts the floats of a run of such a row. `gathered`: the rows of all pixels have been gathered
   // before (ConvKernels::gather), row_pitch floats apart, by gather_tasks tasks of tile_block pixels; the product is
   // then a plain one.
-  bool by_rows = false, by_taps = false, planes = false, gathered = false;
+  bool by_rows = false, by_taps = false, planes = false, gathered = false, banded = false;
   int64_t row_pitch = 0, gather_tasks = 0;
   int tile_rows = 1;
   int64_t segments = 1, segment_k = 1, block_segments = 1;
   int64_t tiles = 0, tiles_per_row = 0, tile_block = 0;  // tiles in all, in an output row, in a task
   int64_t n_block = 0, n_group = 0;                      // panels of a task, panels that stay in cache
   bool half_units = false;                               // as GemmLimits, for kImplicit
-  bool fetch_rows = false;                               // kImplicit: what is under the next output row
   bool fetch_weights = false;                            // those of the next n_group panels, which do not stay in cache
   // kDepthwise: equal parts of the output rows, channels of a task, and channels that rows pass by at a time. Winograd:
   // tile_block counts its tiles, n_block its panels; channel_block the channels whose weights are transformed at a
@@ -150,6 +155,9 @@ struct ConvChoice {
   // kGrouped: output rows and channels of a task; output rows made from one copy of their input, whose rows have so
   // many pixels. kSpread: row_block too, and output pixels of a row that are made at a time.
   int64_t row_block = 0, band_rows = 0, band_columns = 0;
+  // kImplicit when `banded`: output lines of a task and of a band, as of kGrouped; channel_block and channel_pass count
+  // groups; floats from one group of a band to the next.
+  int64_t group_pitch = 0;
   int64_t tasks = 0;
   int64_t scratch_floats = 0;  // for each worker, 64-byte aligned
 };

@@ -1,5 +1,6 @@
 #include "kernels/conv/conv.h"
 
+#include "kernels/conv/banded.inl"
 #include "kernels/conv/filter.inl"
 #include "kernels/conv/grouped.inl"
 #include "kernels/conv/implicit.inl"
@@ -40,6 +41,8 @@ void run_each(const ConvArgs& args, int64_t task_begin, int64_t task_end, float*
 void run_products(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
   if ((kWithPlanes[0] || kWithPlanes[1] || kWithPlanes[2]) && args.choice.planes)
     run_each<run_plane_task>(args, task_begin, task_end, scratch);
+  else if (kWithWideGroups && args.choice.banded)
+    run_each<run_banded_task>(args, task_begin, task_end, scratch);
   else
     run_implicit_tasks(args, task_begin, task_end, scratch);
 }

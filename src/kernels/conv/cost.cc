@@ -13,6 +13,10 @@ namespace {
 constexpr double kGroupBytes = 8;  // a cycle, of groups' weights: each is too small for much to be fetched ahead
 constexpr double kSegmentCycles = 6;
 constexpr double kGroupTileCycles = 150;  // of a tile of a group's pixels, beside what is gathered and multiplied
+constexpr double kBandTileCycles = 60;    // of a tile of a band, beside its product
+constexpr double kBufferCycles = 120;     // of one whose last columns go through a buffer
+constexpr double kGroupLine = 0.4,
+                 kFarGroupLine = 0.8;  // a byte of a group's pixels that nobody foresees: near, or beyond
 constexpr double kInputCycles = 3.5, kOutputCycles = 4;  // a vector of one point of a transform
 // Two axes of eight points do not stay in registers.
 constexpr double kSpilledCycles = 1.0;
@@ -56,7 +60,31 @@ double met_share(const ConvProblem& p, int axis) {
   return static_cast<double>(met) / static_cast<double>(p.kernel[axis] * p.out[axis]);
 }
 
+double bytes_of(const ConvProblem& p, const int64_t (&extent)[3], int64_t channels) {
+  return static_cast<double>(p.images * extent[0] * extent[1] * extent[2] * channels) * 4;
+}
+
+// Tiles of each line of each group; the rows under them are copied.
+double banded_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
+  const CostLanes l = cost_lanes(isa);
+  const int64_t depth = p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups), columns = p.out_channels / p.groups;
+  const int64_t halves = ceil_div(columns, kPanel / 2), rows = banded_tile_rows(p, isa);
+  // AVX2's tiles of a panel and a half take as long for each number as those of whole panels.
+  const double product = isa == Isa::kAvx2 && columns > kPanel
+                             ? product_cycles(isa, p.out[2], kPanel, depth, limits) * static_cast<double>(halves) / 2
+                             : product_cycles(isa, p.out[2], columns, depth, limits);
+  const double lines = static_cast<double>(p.images * p.out[1] * p.groups);
+  const double each = kBandTileCycles + (columns % (kPanel / 2) == 0 ? 0 : kBufferCycles);
+  const double around = static_cast<double>(ceil_div(p.out[2], rows)) * each;
+  const double in = bytes_of(p, p.in, p.in_channels), out = bytes_of(p, p.out, p.out_channels);
+  const double copied = in / 4 / l.lanes * kBandCycles * beside_units(limits);
+  const double far = in > static_cast<double>(limits.l2_bytes) ? (in + out) / stream_bytes(limits) : 0;
+  const double weights = static_cast<double>(p.groups * panels_size(depth, columns)) * 4;
+  return lines * (product + around) + copied + far + weights / kGroupBytes * beside_units(limits);
+}
+
 double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
+  if (kWithWideGroups && reads_bands(p, limits)) return banded_cycles(p, isa, limits);
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channels = p.in_channels / p.groups;
   const int64_t depth = taps * channels, columns = p.out_channels / p.groups, m = out_pixels(p);
   const int64_t tile_rows = gemm_tile_rows(isa);
@@ -155,9 +183,11 @@ double winograd_cycles(const ConvProblem& p, ConvAlgorithm algorithm, bool on_th
   const double share = limits.half_units && points <= 36 ? kHalfTransforms : 1;
   // A picture that leaves the second-level cache: nothing of it is fetched ahead. With AVX-512 the rates are those of
   // pictures of every size.
-  const double picture = static_cast<double>(p.images * p.in[0] * p.in[1] * p.in[2] * channels) * 4;
-  const bool leaves = isa != Isa::kAvx512 && picture > static_cast<double>(limits.l2_bytes);
-  const double waits = leaves ? picture / stream_bytes(limits) : 0;
+  const double picture = bytes_of(p, p.in, channels), all = bytes_of(p, p.in, p.in_channels);
+  const bool leaves = all > static_cast<double>(limits.l2_bytes);
+  double waits = leaves ? picture / stream_bytes(limits) : 0;
+  if (p.groups > 1) waits = picture * (leaves ? kFarGroupLine : kGroupLine);
+  if (isa == Isa::kAvx512) waits = 0;
   const double transforms = static_cast<double>(tiles) * (points * vectors * share + places) + waits;
   const WinogradWork work{tiles, channels, panel_count(columns) * kPanel, 1, on_the_way};
   const int64_t block = winograd_block(plane, work, isa, limits);

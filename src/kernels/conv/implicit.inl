@@ -338,23 +338,6 @@ WeightFetch weight_fetch(const ConvChoice& c, const TileTask& task, const RowBlo
   return fetch;
 }
 
-// Asks for what a tile of the next output row is the first to read of a group: lines of the input rows below the tile's
-// own. `x`: the group's first channel.
-MICA_INLINE void fetch_rows_below(const ConvArgs& args, const float* x, Pixel corner, int rows) {
-  const ConvProblem& p = args.problem;
-  const int64_t columns = (rows - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
-  const int64_t first = corner.x > 0 ? corner.x : 0, end = corner.x + columns, pixel = p.in_view.pixel;
-  const int64_t last = end < p.in[2] ? end : p.in[2];
-  if (!inside(corner.z, p.in[0])) return;
-  corner.y += (p.kernel[1] - 1) * p.dilation[1] + 1;
-  corner.x = first;
-  for (int64_t y = 0; y < p.stride[1] && inside(corner.y, p.in[1]); ++y, ++corner.y) {
-    const float* at_first = x + at(p.in_view, corner);
-    for (int64_t i = first; i < last; ++i, at_first += pixel)
-      for (int64_t c = 0; c < args.choice.segment_k; c += kPanel) prefetch_far(at_first + c);
-  }
-}
-
 void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
   const ConvProblem& p = args.problem;
   const ConvChoice& c = args.choice;
@@ -385,7 +368,6 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
       const WeightFetch fetch = weight_fetch(c, task, block, first, last, w);
       const bool far =
           panels * depth * kPanel > kNearWeights && (!c.fetch_weights || (block.first_k && panel == task.panel_begin));
-      const bool fetches_rows = kWithWideGroups && c.fetch_rows && block.first_k && panel == task.panel_begin;
       ImplicitTile tile = tile_at(p, c, task.tile_begin);
       for (int64_t t = task.tile_begin; t < task.tile_end; ++t, advance(p, c, tile)) {
         const Pixel corner = corner_of(p, tile.first);
@@ -404,7 +386,6 @@ void run_implicit(const ConvArgs& args, const TileTask& task, float* scratch) {
           run_by_taps(args, corner, x, reach, parts, block);
           continue;
         }
-        if (fetches_rows) fetch_rows_below(args, x, corner, tile.rows);
         aim(args, tile, x, reach, parts, block);
         gemm_kernels.row_block(block);
       }

@@ -8,6 +8,9 @@
 namespace mica {
 
 inline constexpr int kMostRows = 14;  // the largest tile of any instruction set
+// Rows, or one less, of AVX2's tiles that take the last whole panel and half a panel behind it together: half a panel
+// by itself has too few sums to hide the latency of a multiply-add.
+inline constexpr int kRowsOfBoth = 4;
 
 // Memory that will be read or written soon and is fetched into the second-level cache meanwhile, or into the first when
 // it is near: by so many main tiles of a block, a line at every period-th step of k. Evenly over as many tiles as there

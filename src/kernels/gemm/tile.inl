@@ -29,6 +29,9 @@ constexpr bool may_reach_beyond(int rows) { return kLanes == kPanel && rows == k
 // or of its one vector. The highest tile is worth the code, where tiles are more than a few rows.
 constexpr bool has_half(int rows) { return kMaxRows > 3 && rows == kMaxRows; }
 
+// Whether there is a tile of the last whole panel and half a panel behind it.
+constexpr bool has_both(int rows) { return kLanes == 8 && (rows == kRowsOfBoth || rows == kRowsOfBoth - 1); }
+
 // Whether it costs little while the sums are in registers. A cheap function is worth that in the highest tile only.
 constexpr bool in_registers(Activation a, int rows) {
   return is_plain(a) || (kWithHardSwish && a == Activation::kHardSwish && rows == kMaxRows);
@@ -225,11 +228,12 @@ struct HalfTiles {
   TileFn main = nullptr, single = nullptr;
 };
 
-// tiles[r - 1] for r rows: the widest, the main, the single-panel one, and those with half of a panel less: [1] where
-// half vectors take half of the time.
+// tiles[r - 1] for r rows: the widest, the main, the single-panel one, those with half of a panel less: [1] where half
+// vectors take half of the time, and that of a panel and a half (has_both).
 struct TileRow {
   TileFn wide, main, single;
   HalfTiles half[2];
+  TileFn both = nullptr;
 };
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
@@ -241,6 +245,7 @@ constexpr void fill_tiles(TileRow* rows) {
     rows[R - 1].half[0] = {tile<R, kMainPanels, true>, single};
     rows[R - 1].half[1] = {tile_of_halves<R, kMainPanels>, single};
   }
+  if constexpr (has_both(R)) rows[R - 1].both = tile<R, 2, true>;
   if constexpr (R > 1) fill_tiles<R - 1>(rows);
 }
 struct Tiles {
@@ -252,8 +257,10 @@ constexpr Tiles kTiles;
 // A tile that reaches beyond the last column, or whose activation is worth a loop of its own, is made in a buffer.
 constexpr int buffer_floats() {
   int most = 0;
-  for (int r = 1; r <= kMaxRows; ++r)
-    if (r * wide_panels(r) * kPanel > most) most = r * wide_panels(r) * kPanel;
+  for (int r = 1; r <= kMaxRows; ++r) {
+    const int panels = has_both(r) ? 2 : wide_panels(r);
+    if (r * panels * kPanel > most) most = r * panels * kPanel;
+  }
   return most;
 }
 
@@ -363,22 +370,34 @@ void run_row_block(const RowBlock& block) {
   const int64_t full = block.n / kPanel;  // panels without a column beyond the last one
   // Panels before `whole` are written in place, several tiles at a call.
   const bool part = (may_reach_beyond(block.rows) && block.first_k) || full >= block.panel_end;
-  const bool ends_at_half = has_half(block.rows) && kPanelVectors > 1 && block.n - full * kPanel == kPanel / 2;
+  const int64_t beyond = block.panel_end * kPanel - block.n;
+  const bool has_end = has_both(block.rows) && beyond >= kPanel / 2 && block.panel_end - block.panel_begin > 1;
+  const bool halved = (has_half(block.rows) && kPanelVectors > 1) || has_end;
+  const bool ends_at_half = halved && block.n - full * kPanel == kPanel / 2;
   const int64_t whole = !simple ? 0 : part || ends_at_half ? block.panel_end : full;
   // A half shares its tile with a whole panel: of an odd number, the one before these stands alone.
-  const int64_t beyond = block.panel_end * kPanel - block.n, alone = block.panel_end - kMainPanels - 1;
+  const int64_t alone = block.panel_end - kMainPanels - 1;
   const bool parts = halves.main && beyond >= kPanel / 2 && (block.panel_end - block.panel_begin) % kMainPanels != 0;
   const int64_t plain_end = parts ? alone : full < block.panel_end ? full : block.panel_end;
+  const int64_t both = has_end ? block.panel_end - 2 : block.panel_end;
   for (int64_t p = run_plain_tiles(block, plain_end, place, fetches); p < block.panel_end;) {
-    const int64_t left = block.panel_end - p, column = p * kPanel;
-    const int panels = parts && p == alone ? 1 : left >= wide ? wide : left >= kMainPanels ? kMainPanels : 1;
+    const int64_t end = p < both ? both : block.panel_end, left = end - p, column = p * kPanel;
+    const bool is_both = p == both;
+    const int panels = is_both               ? 2
+                       : parts && p == alone ? 1
+                       : left >= wide        ? wide
+                       : left >= kMainPanels ? kMainPanels
+                                             : 1;
     const bool in_place = p + panels <= whole;
     const bool half = halves.main && (column + panels * kPanel) - block.n >= kPanel / 2;
-    int64_t tiles = kManyTiles && in_place && !half ? ((full < whole ? full : whole) - p) / panels : 1;
-    if (panels == kMainPanels) tiles = fetches.take(tiles, place);
-    const TileFn fn = panels == wide && wide > kMainPanels ? fns.wide
-                      : panels == kMainPanels              ? (half ? halves.main : fns.main)
-                                                           : (half ? halves.single : fns.single);
+    const int64_t whole_end = full < whole ? full : whole;
+    int64_t tiles =
+        kManyTiles && in_place && !half && !is_both ? ((whole_end < end ? whole_end : end) - p) / panels : 1;
+    if (panels == kMainPanels || is_both) tiles = fetches.take(tiles, place);
+    const TileFn fn = is_both                                ? fns.both
+                      : panels == wide && wide > kMainPanels ? fns.wide
+                      : panels == kMainPanels                ? (half ? halves.main : fns.main)
+                                                             : (half ? halves.single : fns.single);
     if (in_place)
       fn(block, place, block.last_k, tiles);
     else
