@@ -14,7 +14,7 @@ ConvCase grouped_case(int64_t size, int64_t groups, int64_t in, int64_t out, int
 }
 
 // By rows where they lie, and by bands in second-level caches of several sizes, by several threads, some tasks at a
-// time. An epilogue with a residual in place would not find it again.
+// time.
 void expect_same_bits(ConvCase& c, Isa isa) {
   ASSERT_FALSE(reads_bands(c.p, kNoRoom));
   ASSERT_NO_FATAL_FAILURE(c.run(isa, ConvAlgorithm::kImplicit, kNoRoom));
@@ -115,6 +115,19 @@ TEST(ConvBanded, WhereItFits) {
   ConvCase volume = grouped_case(14, 17, 24, 24, 3, 1);
   volume.p.in[0] = volume.p.out[0] = 2;
   EXPECT_FALSE(takes(volume, 1 << 19));
+}
+
+// A session of bounded shapes has room for the largest picture.
+TEST(ConvBanded, SmallerPicturesNeedNoMoreScratch) {
+  const auto floats = [](int64_t size, int64_t stride) {
+    ConvCase c = grouped_case(size, 6, 24, 24, 3, stride);
+    c.finish();
+    EXPECT_TRUE(reads_bands(c.p, {}));
+    return choose_conv(c.p, ConvAlgorithm::kImplicit, Isa::kPortable, {.threads = 2}).scratch_floats;
+  };
+  for (const int64_t stride : {1, 2, 3})
+    for (int64_t size = 3; size < 90; ++size)
+      ASSERT_LE(floats(size, stride), floats(size + 1, stride)) << size << " " << stride;
 }
 
 // AVX2's tiles of a panel and a half are lower than others.

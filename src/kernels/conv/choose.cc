@@ -133,12 +133,15 @@ void choose_banded(const ConvProblem& p, Isa isa, const GemmLimits& limits, Conv
   c.channel_block = even_block(p.groups, group_tasks, limits.threads);
   c.row_block = even_block(lines, ceil_div(wanted, group_tasks), limits.threads);
   c.tasks = ceil_div(p.groups, c.channel_block) * ceil_div(lines, c.row_block);
-  const auto rows_under = [&](int64_t n) { return (n - 1) * p.stride[1] + span; };
-  const int64_t room = limits.l2_bytes / 3 / kFloatBytes, all = least(p.out[1], c.row_block);
-  c.channel_pass = least(most(room / (rows_under(all) * line), few_groups(p)), c.channel_block);
-  c.band_rows = most(1, least((room / (line * c.channel_pass) - span) / p.stride[1] + 1, all));
-  c.group_pitch = row_pitch(rows_under(c.band_rows) * line);
-  c.scratch_floats = ceil_div(c.segments * 2, 16) * 16 + c.group_pitch * c.channel_pass;
+  const auto floats_under = [&](int64_t n) { return row_pitch(((n - 1) * p.stride[1] + span) * line); };
+  const int64_t room = limits.l2_bytes / 3 / kFloatBytes, all = least(p.out[1], c.row_block), few = few_groups(p);
+  c.channel_pass = least(most(room / floats_under(all), few), c.channel_block);
+  const int64_t fitting = ((room / c.channel_pass - row_pitch(1)) / line - span) / p.stride[1] + 1;
+  c.band_rows = most(1, least(fitting, all));
+  c.group_pitch = floats_under(c.band_rows);
+  // No fewer floats than for a smaller picture: a session of bounded shapes has room for the largest one.
+  const int64_t whole = p.groups * floats_under(p.out[1]);
+  c.scratch_floats = ceil_div(c.segments * 2, 16) * 16 + least(whole, most(room, few * floats_under(1)));
 }
 
 // Rows of the picture fill half of the first-level cache; each copy of them serves at least one output line.
@@ -292,8 +295,9 @@ bool reads_bands(const ConvProblem& p, const GemmLimits& limits) {
   const bool plane = p.in[0] == 1 && p.out[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0;
   const bool skips = p.stride[2] > p.kernel[2] || p.stride[1] > p.kernel[1];  // what would be copied for nothing
   if (!plane || p.groups == 1 || taps_of(p) == 0 || skips) return false;
-  const int64_t channels = p.in_channels / p.groups, least_floats = few_groups(p) * channels * band_columns(p);
-  return taps_of(p) * channels <= kMostDepth && 2 * span_of(p) * least_floats * kFloatBytes <= limits.l2_bytes;
+  const int64_t channels = p.in_channels / p.groups;
+  const double band = static_cast<double>(few_groups(p) * channels * span_of(p)) * static_cast<double>(band_columns(p));
+  return taps_of(p) * channels <= kMostDepth && 2 * band * kFloatBytes <= static_cast<double>(limits.l2_bytes);
 }
 
 int banded_tile_rows(const ConvProblem& p, Isa isa) {
