@@ -132,9 +132,10 @@ TEST(ConvBanded, SmallerPicturesNeedNoMoreScratch) {
 
 // AVX2's tiles of a panel and a half are lower than others.
 TEST(ConvBanded, TilesGoByColumns) {
-  EXPECT_EQ(banded_tile_rows(grouped_case(14, 17, 24, 24, 3, 1).p, Isa::kAvx2), 4);
-  EXPECT_EQ(banded_tile_rows(grouped_case(14, 17, 24, 32, 3, 1).p, Isa::kAvx2), gemm_tile_rows(Isa::kAvx2));
-  EXPECT_EQ(banded_tile_rows(grouped_case(14, 17, 24, 24, 3, 1).p, Isa::kAvx512), gemm_tile_rows(Isa::kAvx512));
+  const ConvProblem half = grouped_case(14, 17, 24, 24, 3, 1).p, whole = grouped_case(14, 17, 24, 32, 3, 1).p;
+  EXPECT_EQ(banded_tile_rows(half, Isa::kAvx2, 6), 4);
+  EXPECT_EQ(banded_tile_rows(whole, Isa::kAvx2, 6), 6);
+  EXPECT_EQ(banded_tile_rows(half, Isa::kAvx512, 14), 14);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ void choose_banded(const ConvProblem& p, Isa isa, const GemmLimits& limits, Conv
   c.half_units = limits.half_units;
   c.segment_k = p.dilation[2] == 1 ? p.kernel[2] * channels : channels;
   c.segments = c.block_segments = taps_of(p) * channels / c.segment_k;
-  c.tile_rows = banded_tile_rows(p, isa);
+  c.tile_rows = banded_tile_rows(p, isa, c.tile_rows);
   c.tiles_per_row = ceil_div(p.out[2], c.tile_rows);
   c.tiles = lines * c.tiles_per_row;
   c.n_group = c.n_block = panel_count(p.out_channels / p.groups);
@@ -300,9 +300,9 @@ bool reads_bands(const ConvProblem& p, const GemmLimits& limits) {
   return taps_of(p) * channels <= kMostDepth && 2 * band * kFloatBytes <= static_cast<double>(limits.l2_bytes);
 }
 
-int banded_tile_rows(const ConvProblem& p, Isa isa) {
+int banded_tile_rows(const ConvProblem& p, Isa isa, int highest) {
   const bool half = (p.out_channels / p.groups - 1) % kPanel < kPanel / 2;
-  return isa == Isa::kAvx2 && half ? kRowsOfBoth : gemm_tile_rows(isa);
+  return isa == Isa::kAvx2 && half ? kRowsOfBoth : highest;
 }
 
 bool reads_planes(const ConvProblem& p) {

@@ -51,8 +51,9 @@ bool reads_in_place(const ConvProblem& problem, int64_t tile_rows);
 // many pixels such a row has.
 bool reads_bands(const ConvProblem& problem, const GemmLimits& limits);
 int64_t band_columns(const ConvProblem& problem);
-// The rows of its tiles: of columns that end in half a panel, those that take it together with a whole one.
-int banded_tile_rows(const ConvProblem& problem, Isa isa);
+// The rows of its tiles where the set's highest ones have `highest`: of columns that end in half a panel, those that
+// take it together with a whole one.
+int banded_tile_rows(const ConvProblem& problem, Isa isa, int highest);
 inline constexpr int64_t kMostPlanes = 8;
 inline constexpr int64_t kMostPlaneSteps = 1024;  // of k: the offsets of all stay in the first-level cache
 inline bool has_pixels(const ConvProblem& problem) { return kWithPixels && problem.pixels != PixelType::kFloat; }

@@ -68,7 +68,7 @@ double bytes_of(const ConvProblem& p, const int64_t (&extent)[3], int64_t channe
 double banded_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) {
   const CostLanes l = cost_lanes(isa);
   const int64_t depth = p.kernel[1] * p.kernel[2] * (p.in_channels / p.groups), columns = p.out_channels / p.groups;
-  const int64_t halves = ceil_div(columns, kPanel / 2), rows = banded_tile_rows(p, isa);
+  const int64_t halves = ceil_div(columns, kPanel / 2), rows = banded_tile_rows(p, isa, l.rows);
   // AVX2's tiles of a panel and a half take as long for each number as those of whole panels.
   const double product = isa == Isa::kAvx2 && columns > kPanel
                              ? product_cycles(isa, p.out[2], kPanel, depth, limits) * static_cast<double>(halves) / 2
@@ -87,7 +87,7 @@ double implicit_cycles(const ConvProblem& p, Isa isa, const GemmLimits& limits) 
   if (kWithWideGroups && reads_bands(p, limits)) return banded_cycles(p, isa, limits);
   const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channels = p.in_channels / p.groups;
   const int64_t depth = taps * channels, columns = p.out_channels / p.groups, m = out_pixels(p);
-  const int64_t tile_rows = gemm_tile_rows(isa);
+  const int64_t tile_rows = cost_lanes(isa).rows;
   const bool whole_rows = p.dilation[2] == 1 && p.groups == 1 && p.in_view.pixel == channels;
   const int64_t segments = whole_rows ? p.kernel[0] * p.kernel[1] : taps;
   // Rows that are read in place come from the next cache all the same; their first and last tile are gathered. Pieces
