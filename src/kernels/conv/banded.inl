@@ -70,17 +70,6 @@ MICA_INLINE BandReach aim_runs(const ConvArgs& args, const GroupBand& band, int6
   return {first * in_row, count};
 }
 
-// What the tiles of a group fetch: each a piece of the weights of the group behind it.
-MICA_INLINE FetchRun fetch_next(const ConvArgs& args, int64_t group, int64_t tiles) {
-  const ConvProblem& p = args.problem;
-  const int64_t depth = args.choice.segments * args.choice.segment_k;
-  const int64_t weights = panel_count(p.out_channels / p.groups) * depth * kPanel;
-  if (group + 1 == p.groups) return {};
-  FetchRun run = fetch_run((weights + tiles - 1) / tiles, 1, depth);
-  run.at = args.w + (group + 1) * weights;
-  return run;
-}
-
 // The lines of a band of one group. `runs` has room for all runs of a line.
 MICA_INLINE void run_group_lines(const ConvArgs& args, const GroupBand& band, int64_t group, const float** runs) {
   const ConvProblem& p = args.problem;
@@ -103,10 +92,12 @@ MICA_INLINE void run_group_lines(const ConvArgs& args, const GroupBand& band, in
                  .column = group * columns,
                  .half_units = c.half_units,
                  .epilogue = &epilogue};
+  // Each tile fetches a piece of the weights of the group behind it.
   const int64_t tiles = (band.line_end - band.line_begin) * c.tiles_per_row;
-  const FetchRun fetched = fetch_next(args, group, tiles);
-  block.fetch[0] = fetched;
-  block.fetches = fetched.at != nullptr;
+  const int64_t piece = (panels * depth * kPanel + tiles - 1) / tiles;
+  block.fetch[0] = fetch_run(piece, 1, depth);
+  block.fetch[0].at = w + panels * depth * kPanel;
+  block.fetches = group + 1 < p.groups;
   for (int64_t line = band.line_begin; line < band.line_end; ++line) {
     const Pixel first{line / p.out[1], 0, line % p.out[1], 0};
     const BandReach reach = aim_runs(args, band, line, data, runs);
@@ -124,7 +115,7 @@ MICA_INLINE void run_group_lines(const ConvArgs& args, const GroupBand& band, in
       block.row += block.rows;
       block.c += block.rows * block.c_stride;
       if (block.residual) block.residual += block.rows * epilogue.residual_stride;
-      if (block.fetches) block.fetch[0].at += (panels * depth * kPanel + tiles - 1) / tiles;
+      if (block.fetches) block.fetch[0].at += piece;
       for (int64_t s = 0; s < reach.count; ++s) runs[s] += block.rows * step;
     }
   }

@@ -111,13 +111,12 @@ void choose_implicit(const ConvProblem& p, const GemmLimits& limits, ConvChoice&
 // A band of so many groups has runs of half a KiB, and more, of each pixel, which processors foresee.
 constexpr int64_t kRunFloats = 128;
 
-int64_t span_of(const ConvProblem& p) { return (p.kernel[1] - 1) * p.dilation[1] + 1; }
 int64_t few_groups(const ConvProblem& p) { return least(p.groups, ceil_div(kRunFloats * p.groups, p.in_channels)); }
 
 // A band has all lines of as many groups as a third of the second-level cache holds, or else some lines of a few
 // groups; a task all lines of some groups, or some lines of one.
 void choose_banded(const ConvProblem& p, Isa isa, const GemmLimits& limits, ConvChoice& c) {
-  const int64_t channels = p.in_channels / p.groups, span = span_of(p);
+  const int64_t channels = p.in_channels / p.groups;
   const int64_t lines = p.images * p.out[1], wanted = wanted_tasks(p, limits);
   c.band_columns = band_columns(p);
   const int64_t line = c.band_columns * channels;
@@ -133,10 +132,10 @@ void choose_banded(const ConvProblem& p, Isa isa, const GemmLimits& limits, Conv
   c.channel_block = even_block(p.groups, group_tasks, limits.threads);
   c.row_block = even_block(lines, ceil_div(wanted, group_tasks), limits.threads);
   c.tasks = ceil_div(p.groups, c.channel_block) * ceil_div(lines, c.row_block);
-  const auto floats_under = [&](int64_t n) { return row_pitch(((n - 1) * p.stride[1] + span) * line); };
+  const auto floats_under = [&](int64_t n) { return row_pitch(band_height(p, n) * line); };
   const int64_t room = limits.l2_bytes / 3 / kFloatBytes, all = least(p.out[1], c.row_block), few = few_groups(p);
   c.channel_pass = least(most(room / floats_under(all), few), c.channel_block);
-  const int64_t fitting = ((room / c.channel_pass - row_pitch(1)) / line - span) / p.stride[1] + 1;
+  const int64_t fitting = ((room / c.channel_pass - row_pitch(1)) / line - band_height(p, 1)) / p.stride[1] + 1;
   c.band_rows = most(1, least(fitting, all));
   c.group_pitch = floats_under(c.band_rows);
   // No fewer floats than for a smaller picture: a session of bounded shapes has room for the largest one.
@@ -296,7 +295,8 @@ bool reads_bands(const ConvProblem& p, const GemmLimits& limits) {
   const bool skips = p.stride[2] > p.kernel[2] || p.stride[1] > p.kernel[1];  // what would be copied for nothing
   if (!plane || p.groups == 1 || taps_of(p) == 0 || skips) return false;
   const int64_t channels = p.in_channels / p.groups;
-  const double band = static_cast<double>(few_groups(p) * channels * span_of(p)) * static_cast<double>(band_columns(p));
+  const double band =
+      static_cast<double>(few_groups(p) * channels * band_height(p, 1)) * static_cast<double>(band_columns(p));
   return taps_of(p) * channels <= kMostDepth && 2 * band * kFloatBytes <= static_cast<double>(limits.l2_bytes);
 }
 
