@@ -18,16 +18,17 @@ struct ConvertOptions {
   std::map<std::string, int64_t> bounds;               // named dimension → largest value
   std::map<std::string, std::string> states;           // output → input of the next run
   std::vector<std::string> outputs;                    // values to return instead of the model's outputs
-  std::vector<std::string> keep;                       // values that must exist at run time
-  std::vector<std::string> rules_off;                  // rewriting rules that must not fire
-  std::string preprocess;                              // JSON (docs/preprocessing.md); empty: the model's own
+  std::vector<std::string> keep;                       // values that must exist at run time; 6002 for one that does not
+  std::vector<std::string> rules_off;  // rewriting rules that must not fire; 6002 for one that there is not
+  std::string preprocess;              // JSON (docs/preprocessing.md), 6001 where it cannot be; empty: the model's own
   bool pixels = false;  // the picture's input takes bytes (u8, channels last); mean, scale and layout are the model's
-  std::vector<std::string> labels;  // names of classes; empty: the model's own
-  bool fuse = true;                 // activations and residuals into the stages before them
-  bool pack = true;                 // weights in the form that kernels read
-  bool half_weights = false;        // of a file that is written: half the size, rounded
-  bool strict = false;              // declarations that contradict what was inferred are errors
-  std::string onnx_release;         // as "1.21": its definitions, where a later release corrected them
+  std::vector<std::string> labels;   // names of classes; empty: the model's own
+  bool fuse = true;                  // activations and residuals into the stages before them
+  bool pack = true;                  // weights in the form that kernels read
+  bool half_weights = false;         // of a file that is written: half the size, rounded
+  bool strict = false;               // declarations that contradict what was inferred are errors
+  std::string onnx_release;          // as "1.21": its definitions, where a later release corrected them
+  std::vector<std::string> written;  // files that the caller is going to write: 6001 where the model is in one of them
 };
 
 struct ConvertReport {
@@ -43,6 +44,16 @@ struct LoadOptions : ConvertOptions {
   LoadOptions(const ConvertOptions& convert) : ConvertOptions(convert) {}
   std::optional<std::string> tuning;  // as mica_load_options::tuning, also for a source model
 };
+
+// How a picture becomes a network's input (docs/preprocessing.md). What is not set goes by the defaults.
+struct Recipe {
+  std::string input, layout, channels, fit;
+  std::vector<int64_t> size;        // height, width
+  int64_t short_side = 0;           // 0: not set
+  std::vector<double> mean, scale;  // one number, or one per channel
+};
+// From JSON, as it is stored with a model. Errors: 6001 for an unknown key and for what a value cannot be.
+mica_error* parse_recipe(const std::string& json, Recipe& recipe);
 
 // A source model or a `.mica` file, told apart by its bytes, ready for sessions. `report` may be null. Errors: 6001 for
 // options given with a `.mica` file, which is compiled already.
@@ -60,9 +71,18 @@ mica_error* load_memory(mica_context* context, const ModelBytes& bytes, const Lo
                         ConvertReport* report = nullptr);
 
 // Compiles a source model into a `.mica` file, which is written under a temporary name first. Operators of `context`,
-// which may be null, come before Mica's own; a program that loads the file needs them too.
+// which may be null, come before Mica's own; a program that loads the file needs them too. Errors: 6001 where `out` is
+// the model or holds its weights, whatever links lead to it, and for a source that is a `.mica` file.
 mica_error* convert_file(mica_context* context, const std::string& path, const std::string& out,
                          const ConvertOptions& options, ConvertReport* report = nullptr);
+
+// ---- Files, as Mica's own are read and written ----
+
+// Errors: 7001 with the system's reason.
+mica_error* read_file(const std::string& path, std::string& bytes);
+// Another program sees the old file or the whole new one: links are followed, permissions kept, and what is there but
+// no regular file is refused. Errors: 7001 with the system's reason.
+mica_error* write_file(const std::string& path, const std::string& bytes);
 
 // ---- Measuring: on a session whose inputs are set, and without a stage callback of the caller's ----
 
@@ -122,7 +142,8 @@ struct TuneReport {
 };
 // Measures the algorithms of convolutions that are predicted to take at most twice the time of the best, in processor
 // time, on a context of one thread, and writes where another one than the predicted is faster by 5 % and more. Choices
-// for other problems that the file has already stay in it. Errors: 6001 for more threads, and while MICA_FORCE is set.
+// for other problems that the file has already stay in it. Errors: 6001 for more threads, while MICA_FORCE is set, and
+// for a file that holds something else than choices.
 mica_error* tune(mica_model* model, const TuneOptions& options, TuneReport& report);
 // Stages as JSON that Perfetto and chrome://tracing open.
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title);
@@ -168,11 +189,13 @@ struct ValueError {
   std::string name, reason;  // reason: another type or shape, else empty
   double max_abs = 0, max_ref = 0, rms = 0;
   int64_t elements = 0, wrong = 0;
+  int64_t finite = 0;  // elements that are finite in both
   bool nan = false, same_best = true, different = false;
 };
 struct CompareReport {
   std::vector<ValueError> outputs;
   bool different = false;
+  bool shows_nothing = false;                       // there were elements and none differs, but none was finite in both
   size_t compared = 0;                              // values inside that both forms have, as far as they were kept
   bool cut = false;                                 // `a` took longer than it might
   size_t ran = 0, stages = 0;                       // how many stages of `a` had run, where they were watched

@@ -187,7 +187,8 @@ class ValueDifference:
 @dataclasses.dataclass(frozen=True)
 class CompareReport:
     """Whether two forms of a model differ, in which outputs, and in which stage of the second first (None: in none that
-    both forms have; `compared` of them were)."""
+    both forms have; `compared` of them were). shows_nothing: none differs, but nothing finite was
+    compared, NaN alone."""
 
     different: bool
     outputs: tuple[ValueDifference, ...]
@@ -196,6 +197,7 @@ class CompareReport:
     first_stage: str
     first_op: str
     first_kernel: str
+    shows_nothing: bool = False
 
 
 def _side(source: Any) -> Session:

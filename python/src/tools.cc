@@ -161,6 +161,7 @@ nb::dict compare_report(const tools::CompareReport& report) {
   nb::dict made;
   made["outputs"] = outputs;
   made["different"] = report.different;
+  made["shows_nothing"] = report.shows_nothing;
   made["compared"] = report.compared;
   made["first_stage"] = report.first_stage;
   made["first_op"] = report.first_op;

@@ -1,8 +1,11 @@
 #include "convert/convert.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/nearest.h"
 #include "convert/pixels.h"
+#include "convert/recipe.h"
 #include "import/import.h"
 #include "passes/widen.h"
 
@@ -26,9 +29,59 @@ size_t count_nodes(const Graph& graph) {
   return n;
 }
 
+std::string labels_json(const std::vector<std::string>& labels) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::string& label : labels) {
+    list.push_back(label);
+    try {
+      static_cast<void>(list.back().dump());
+    } catch (const nlohmann::json::type_error&) {
+      fail(Code::kUsage, "the name of class {} is no UTF-8 text", list.size() - 1);
+    }
+  }
+  return list.dump();
+}
+
+[[noreturn]] void fail_unknown(const char* what, const std::string& name, std::string_view nearest) {
+  const std::string hint = nearest.empty() ? "" : "did you mean `" + std::string(nearest) + "`?";
+  throw Failure(error(Code::kNotFound, "there is no {} `{}`", what, name).hinting(hint));
+}
+
+void check_rules(const DeclutterOptions& options) {
+  const std::vector<RuleInfo> rules = all_rules();
+  for (const std::string& name : options.off) {
+    Nearest nearest(name);
+    for (const RuleInfo& rule : rules) nearest.offer(rule.name);
+    if (std::ranges::find(rules, name, &RuleInfo::name) == rules.end())
+      fail_unknown("rewriting rule", name, nearest.best());
+  }
+}
+
+void offer_values(const Graph& graph, Nearest& nearest, bool& found, const std::string& name) {
+  for (const Value& value : graph.value_pool) {
+    found = found || value.name == name;
+    nearest.offer(value.name);
+  }
+  for (const auto& node : graph.nodes)
+    for (const auto& region : node->regions) offer_values(*region, nearest, found, name);
+}
+
+void check_kept(const Graph& graph, const std::vector<std::string>& keep) {
+  for (const std::string& name : keep) {
+    Nearest nearest(name);
+    bool found = false;
+    offer_values(graph, nearest, found, name);
+    if (!found) fail_unknown("value", name, nearest.best());
+  }
+}
+
 void add_metadata(Graph& graph, const ConvertOptions& options) {
-  if (!options.preprocess.empty()) graph.metadata["mica.preprocess"] = options.preprocess;
-  if (!options.labels.empty()) graph.metadata["mica.labels"] = nlohmann::json(options.labels).dump();
+  if (!options.preprocess.empty()) {
+    check_recipe(parse_recipe(options.preprocess), graph);
+    graph.metadata[kRecipeKey] = options.preprocess;
+  }
+  if (!options.labels.empty()) graph.metadata["mica.labels"] = labels_json(options.labels);
+  check_kept(graph, options.keep);
   graph.keep.insert(graph.keep.end(), options.keep.begin(), options.keep.end());
 }
 
@@ -46,6 +99,7 @@ Result<Lowered> without_exceptions(const Do& run) {
 }
 
 Lowered compile_graph(Graph& graph, const ConvertOptions& options, ConvertReport& report) {
+  check_rules(options.declutter);
   add_metadata(graph, options);
   if (options.pixels) take_pixels(graph);
   report.nodes_imported = count_nodes(graph);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "convert/recipe.h"
 #include "ir/builder.h"
 #include "ops/move/transpose.h"
 #include "ops/pointwise/cast.h"
@@ -18,45 +19,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kKey = "mica.preprocess";
-
-Json recipe_of(const Graph& graph) {
-  const auto stored = graph.metadata.find(kKey);
+std::string recipe_of(const Graph& graph) {
+  const auto stored = graph.metadata.find(kRecipeKey);
   if (stored == graph.metadata.end())
     fail(Code::kUsage, "the model has no recipe for pictures, and none was given: what its input wants is not known");
-  Json recipe = Json::parse(stored->second, nullptr, false);
-  if (!recipe.is_object()) fail(Code::kUsage, "the recipe for pictures is no JSON object");
-  return recipe;
+  return stored->second;
 }
 
-std::string text_of(const Json& recipe, const char* key, const char* otherwise) {
-  if (!recipe.contains(key)) return otherwise;
-  if (!recipe[key].is_string()) fail(Code::kUsage, "the recipe for pictures: `{}` is no text", key);
-  return recipe[key].get<std::string>();
-}
-
-// One number, or one for each channel.
-std::vector<float> numbers_of(const Json& recipe, const char* key, int64_t channels) {
-  const Json& given = recipe[key];
-  std::vector<float> list;
-  for (const Json& item : given.is_array() ? given : Json::array({given})) {
-    if (!item.is_number()) fail(Code::kUsage, "the recipe for pictures: `{}` is no number or list of numbers", key);
-    list.push_back(item.get<float>());
-  }
-  if (list.size() != 1 && list.size() != static_cast<size_t>(channels))
-    fail(Code::kUsage, "the recipe for pictures: {} numbers in `{}` for {} channels", list.size(), key, channels);
-  return list;
-}
-
-size_t input_of(const Graph& graph, const Json& recipe) {
-  const std::string name = text_of(recipe, "input", "");
-  if (name.empty() && graph.inputs.size() != 1)
-    fail(Code::kUsage, "the recipe for pictures names none of {} inputs", graph.inputs.size());
-  if (name.empty()) return 0;
-  const auto found = std::ranges::find(graph.input_names, name);
-  if (found == graph.input_names.end()) fail(Code::kUsage, "the recipe for pictures: there is no input `{}`", name);
-  return static_cast<size_t>(found - graph.input_names.begin());
-}
+std::vector<float> singles_of(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
 
 // The picture's type: the input's dimensions with the channels last.
 Type picture_type(const Type& input, bool channels_last, const std::string& name) {
@@ -74,13 +44,11 @@ Type picture_type(const Type& input, bool channels_last, const std::string& name
 }
 
 // (byte - mean) · scale in the layout that the network wants.
-Value* numbers_of_picture(Builder& build, Value* picture, const Json& recipe, bool channels_last) {
+Value* numbers_of_picture(Builder& build, Value* picture, const PictureRecipe& recipe, bool channels_last) {
   const int rank = picture->type.shape.rank;
-  const Dim channels = picture->type.shape[rank - 1];
-  const int64_t count = channels.is_fixed() ? channels.value() : 1;
   Value* made = build.one(op_cast, Cast{.to = DType::kF32}, {picture});
-  if (recipe.contains("mean")) made = build.one(op_sub, {made, build.floats(numbers_of(recipe, "mean", count))});
-  if (recipe.contains("scale")) made = build.one(op_mul, {made, build.floats(numbers_of(recipe, "scale", count))});
+  if (!recipe.mean.empty()) made = build.one(op_sub, {made, build.floats(singles_of(recipe.mean))});
+  if (!recipe.scale.empty()) made = build.one(op_mul, {made, build.floats(singles_of(recipe.scale))});
   if (channels_last) return made;
   Transpose transpose;
   if (rank == 4) transpose.perm.push(0);
@@ -91,13 +59,13 @@ Value* numbers_of_picture(Builder& build, Value* picture, const Json& recipe, bo
 }  // namespace
 
 void take_pixels(Graph& graph) {
-  Json recipe = recipe_of(graph);
-  const size_t index = input_of(graph, recipe);
-  const bool channels_last = text_of(recipe, "layout", "NCHW") == "NHWC";
-  for (const Graph::State& state : graph.states)
-    if (state.input == static_cast<int>(index))
-      fail(Code::kUsage, "input `{}` is a state and takes no picture", graph.input_names[index]);
-  Value* old = graph.inputs[index];
+  const std::string stored = recipe_of(graph);
+  const PictureRecipe recipe = parse_recipe(stored);
+  Value* old = picture_input(graph, recipe);
+  if (!old) fail(Code::kUsage, "the recipe for pictures names none of {} inputs", graph.inputs.size());
+  check_recipe(recipe, graph);
+  const bool channels_last = recipe.layout == "NHWC";
+  const auto index = static_cast<size_t>(std::ranges::find(graph.inputs, old) - graph.inputs.begin());
   Value* picture = graph.make_value(picture_type(old->type, channels_last, graph.input_names[index]), old->name);
   old->name.clear();
   Builder build(graph);
@@ -106,10 +74,11 @@ void take_pixels(Graph& graph) {
   graph.inputs[index] = picture;
   for (const auto& node : graph.nodes) std::ranges::replace(node->inputs, old, numbers);
   std::ranges::replace(graph.outputs, old, numbers);
-  recipe.erase("mean");
-  recipe.erase("scale");
-  recipe["layout"] = "NHWC";
-  graph.metadata[kKey] = recipe.dump();
+  Json json = Json::parse(stored);
+  json.erase("mean");
+  json.erase("scale");
+  json["layout"] = "NHWC";
+  graph.metadata[kRecipeKey] = json.dump();
 }
 
 }  // namespace mica

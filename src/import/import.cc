@@ -1,10 +1,12 @@
 #include "import/import.h"
 
+#include <filesystem>
 #include <new>
 
 #include "base/file.h"
 #include "import/onnx/onnx.h"
 #include "ir/text.h"
+#include "plan/file.h"
 
 namespace mica {
 namespace {
@@ -38,9 +40,20 @@ std::string_view name_of(SourceFormat format) {
   return "unknown";
 }
 
+Status check_not_written(const std::string& path, const std::vector<std::string>& written) {
+  for (const std::string& target : written) {
+    std::error_code code;  // files that are not there are not the same
+    if (std::filesystem::equivalent(path, target, code))
+      return error(Code::kUsage, "cannot write `{}`: it is the same file as `{}`, which is read", target, path)
+          .hinting("name another file to write");
+  }
+  return {};
+}
+
 Result<Graph> import_model(const Source& source, const ImportOptions& options) {
   const std::string_view where = source.path.empty() ? std::string_view("model") : std::string_view(source.path);
   if (!source.bytes.data()) {
+    MICA_TRY_STATUS(check_not_written(source.path, options.written));
     auto file = MappedFile::open(source.path);
     if (!file.ok()) return file.take_error();
     Source mapped = source;
@@ -56,6 +69,10 @@ Result<Graph> import_model(const Source& source, const ImportOptions& options) {
     }
     case SourceFormat::kUnknown: break;
   }
+  if (looks_like_plan(source.bytes))
+    return error(Code::kUsage, "the model is compiled already, and its source is needed here")
+        .at(where)
+        .hinting("name the model that this file was made from");
   return error(Code::kBadModel, "the bytes are no model of a known format")
       .at(where)
       .hinting("ONNX models and graph text are read");

@@ -33,7 +33,8 @@ struct ImportOptions {
   std::vector<std::string>
       outputs;  // values to return instead of the model's outputs; what they do not need is left out
   std::vector<const CustomOperator*> operators;  // the application's own, before Mica's
-  bool strict = false;  // declarations in the model that contradict what was inferred are errors
+  std::vector<std::string> written;  // files that the caller is going to write: the model may be in none of them
+  bool strict = false;               // declarations in the model that contradict what was inferred are errors
   // The release of ONNX whose definitions are meant, as "1.21", where a later one corrected them within an opset.
   // Empty: the newest that is known.
   std::string onnx_release;

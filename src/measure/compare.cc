@@ -56,7 +56,7 @@ struct Judge {
   const Held& values;
   const CompareOptions& options;
   CompareResult& result;
-  bool stop_behind;  // the last value that was kept
+  bool stop_behind;  // the last value that was kept; there are no outputs then
   static bool on_stage(void* user, const StageEvent& event) {
     auto& self = *static_cast<Judge*>(user);
     for (size_t i = 0; i < event.outputs.size(); ++i) {
@@ -65,6 +65,7 @@ struct Judge {
       ++self.result.compared;
       if (!self.result.first_op.empty()) continue;
       ValueError found = compare_values(held->first, held->second.view(), event.outputs[i], self.options);
+      if (self.stop_behind) self.result.elements += found.elements, self.result.finite += found.finite;
       if (!found.different) continue;
       self.result.first = std::move(found);
       self.result.first_stage = event.name;
@@ -83,6 +84,7 @@ std::string_view output_name(const Session& session, size_t i) {
 void compare_texts(const TensorView& a, const TensorView& b, ValueError& found) {
   const Elements left(a), right(b);
   for (int64_t i = 0, n = a.count(); i < n; ++i) found.wrong += left.text(i).view() != right.text(i).view();
+  found.finite = found.elements;
   found.different = found.wrong > 0;
 }
 
@@ -98,6 +100,7 @@ void compare_integers(const TensorView& a, const TensorView& b, ValueError& foun
     squares += apart * apart;
   }
   found.rms = found.elements ? std::sqrt(squares / static_cast<double>(found.elements)) : 0;
+  found.finite = found.elements;
   found.different = found.wrong > 0;
 }
 
@@ -107,6 +110,7 @@ void compare_floats(const TensorView& a, const TensorView& b, const CompareOptio
   int64_t best_a = 0, best_b = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double x = left.number(i), y = right.number(i);
+    found.finite += std::isfinite(x) && std::isfinite(y);
     if (std::isfinite(x)) found.max_ref = std::max(found.max_ref, std::fabs(x));
     if (x > left.number(best_a)) best_a = i;
     if (y > right.number(best_b)) best_b = i;
@@ -173,7 +177,11 @@ Status compare_outputs(Session& a, Session& b, const CompareOptions& options, Co
       }
     }
   MICA_CHECK(!result.outputs.empty(), kMismatch, "the two models have no output of the same name");
-  for (const ValueError& output : result.outputs) result.different |= output.different;
+  for (const ValueError& output : result.outputs) {
+    result.different |= output.different;
+    result.elements += output.elements;
+    result.finite += output.finite;
+  }
   return {};
 }
 

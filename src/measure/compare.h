@@ -23,6 +23,7 @@ struct ValueError {
   std::string reason;                        // of another type or shape; else empty
   double max_abs = 0, max_ref = 0, rms = 0;  // the largest |a - b|, the largest |a|, the root of the mean (a - b)²
   int64_t elements = 0, wrong = 0;           // how many are beyond the tolerance
+  int64_t finite = 0;                        // how many are finite in both
   bool nan = false;                          // NaN in one and not in the other
   bool same_best = true;                     // the largest element stands at the same place
   bool different = false;
@@ -31,6 +32,9 @@ struct ValueError {
 struct CompareResult {
   std::vector<ValueError> outputs;
   bool different = false;
+  int64_t elements = 0, finite = 0;  // of the outputs together; of the values inside where the run was cut
+  // NaN is equal to NaN; but where nothing else was compared, that two forms agree is not shown.
+  bool shows_nothing() const { return !different && elements > 0 && finite == 0; }
   size_t compared = 0;         // values inside that both forms have, as far as they were kept
   bool cut = false;            // the first form's run took longer than it might
   size_t ran = 0, stages = 0;  // how many of the first form's stages had run, where they were watched

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/os.h"
 #include "support/run_graph.h"
 
@@ -80,6 +82,36 @@ end
                                                      options);
   EXPECT_TRUE(found.different);
   EXPECT_FALSE(found.first_op.empty());
+}
+
+// Roots of numbers below 0.
+CompareResult of_roots(const char* operand, CompareOptions options) {
+  const std::string text = std::string("graph \"roots\"\n  input %x: f32[20,20] \"x\"\n  %a = exp(%x)\n  %b = ") +
+                           operand + "\n  %c = sqrt(%b)\n  output %c \"c\"\nend\n";
+  return held_against_reference(text.c_str(), options);
+}
+
+TEST(Compare, NothingButNaNShowsNothing) {
+  for (const bool stages : {false, true}) {
+    CompareOptions options;
+    options.stages = stages;
+    const CompareResult roots = of_roots("neg(%a)", options), finite = of_roots("exp(%a)", options);
+    EXPECT_FALSE(roots.different || finite.different);
+    EXPECT_EQ(roots.elements, 400);
+    EXPECT_EQ(roots.finite, 0);
+    EXPECT_TRUE(roots.shows_nothing());
+    EXPECT_EQ(finite.finite, 400);
+    EXPECT_FALSE(finite.shows_nothing());
+  }
+  const float nan[] = {NAN, -INFINITY}, one[] = {NAN, 1};
+  const int64_t dims[] = {2};
+  const auto view = [&](const float* numbers) {
+    return dense_view(const_cast<float*>(numbers), DType::kF32, std::span(dims));
+  };
+  EXPECT_EQ(compare_values("x", view(nan), view(nan), {}).finite, 0);
+  EXPECT_FALSE(compare_values("x", view(nan), view(nan), {}).different);
+  EXPECT_EQ(compare_values("x", view(one), view(one), {}).finite, 1);
+  EXPECT_TRUE(compare_values("x", view(nan), view(one), {}).different);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include "api/handles.h"
 #include "convert/convert.h"
+#include "convert/recipe.h"
 #include "convert/write.h"
+#include "import/import.h"
 #include "mica/tools.hpp"
 #include "tools_api/options.h"
 
@@ -51,6 +53,7 @@ Result<Model*> compiled_or_not(mica_context* context, const std::string& path, c
   if (!looks_like_plan(file.bytes()))
     return load_source(context, Source{.path = path, .bytes = {}, .folder = {}}, options, report);
   MICA_TRY_STATUS(check_none(options, path));
+  MICA_TRY_STATUS(check_not_written(path, options.written));
   return load_model(context->core, std::move(file), {.name = path});
 }
 
@@ -79,7 +82,9 @@ mica_error* give_model(mica_context* context, Result<Model*> core, const LoadOpt
 Status write(mica_context* context, const std::string& path, const std::string& out, const ConvertOptions& options,
              ConvertReport* report) {
   ConvertReport told;
-  MICA_TRY(Lowered lowered, compile(context, Source{.path = path, .bytes = {}, .folder = {}}, options, &told));
+  ConvertOptions full = options;
+  full.written.push_back(out);
+  MICA_TRY(Lowered lowered, compile(context, Source{.path = path, .bytes = {}, .folder = {}}, full, &told));
   if (options.half_weights) store_in_half(lowered.plan);
   MICA_TRY(const FileSizes sizes, write_mica(lowered.plan, out, {.graph = {}, .source = path}));
   told.file_bytes = static_cast<int64_t>(sizes.total);
@@ -89,6 +94,18 @@ Status write(mica_context* context, const std::string& path, const std::string& 
 }
 
 }  // namespace
+
+mica_error* parse_recipe(const std::string& json, Recipe& recipe) {
+  try {
+    const PictureRecipe read = mica::parse_recipe(json);
+    recipe = {read.input, read.layout, read.channels, read.fit, read.size, read.short_side, read.mean, read.scale};
+    return nullptr;
+  } catch (const Failure& failure) {
+    return give(failure.error->copy());
+  } catch (const std::bad_alloc&) {
+    return give(out_of_memory());
+  }
+}
 
 mica_error* load(mica_context* context, const std::string& path, const LoadOptions& options, mica_model** model,
                  ConvertReport* report) {

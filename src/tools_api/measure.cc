@@ -57,7 +57,8 @@ Status run_explain(mica_session* session, std::vector<StageChoice>& choices) {
 }
 
 ValueError public_error(const mica::ValueError& e) {
-  return {e.name, e.reason, e.max_abs, e.max_ref, e.rms, e.elements, e.wrong, e.nan, e.same_best, e.different};
+  return {e.name,  e.reason, e.max_abs, e.max_ref,   e.rms,      e.elements,
+          e.wrong, e.finite, e.nan,     e.same_best, e.different};
 }
 
 Status run_compare(mica_session* a, mica_session* b, const CompareOptions& options, CompareReport& report) {
@@ -68,6 +69,7 @@ Status run_compare(mica_session* a, mica_session* b, const CompareOptions& optio
   report = {};
   for (const mica::ValueError& output : found.outputs) report.outputs.push_back(public_error(output));
   report.different = found.different;
+  report.shows_nothing = found.shows_nothing();
   report.compared = found.compared;
   report.cut = found.cut;
   report.ran = found.ran;

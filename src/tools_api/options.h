@@ -11,6 +11,7 @@ inline mica::ConvertOptions internal_options(const ConvertOptions& options) {
   made.import.bounds = options.bounds;
   made.import.states = options.states;
   made.import.outputs = options.outputs;
+  made.import.written = options.written;
   made.import.strict = options.strict;
   made.import.onnx_release = options.onnx_release;
   made.declutter.off.insert(options.rules_off.begin(), options.rules_off.end());

@@ -10,14 +10,22 @@
 namespace mica::tools {
 namespace {
 
-// What the file holds for this machine; nothing when it is not there, damaged or of another machine.
-Tuning known_choices(const std::string& path, const mica::Machine& machine) {
-  if (path.empty()) return {};
-  auto text = read_file(path, kMostTuningBytes);
-  if (!text.ok()) return {};
+bool looks_like_tuning(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.starts_with(kTuningTitle.substr(0, kTuningTitle.rfind(' ')));  // of any version
+}
+
+// What the file holds for this machine; nothing when it is not there, damaged or of another machine. A file of
+// something else is not written over: it may be the model.
+Result<Tuning> known_choices(const std::string& path, const mica::Machine& machine) {
+  if (path.empty()) return Tuning();
+  auto text = mica::read_file(path, kMostTuningBytes);
+  if (!text.ok() && text.error().code() != Code::kLimit) return Tuning();
+  const bool ours = text.ok() && (text->empty() || looks_like_tuning(*text));
+  MICA_CHECK(ours, kUsage, "`{}` holds something else than measured choices, and is left alone", path);
   auto tuning = Tuning::parse(text.take());
-  if (!tuning.ok() || !tuning->mismatch(machine).empty()) return {};
-  return tuning.take();
+  if (!tuning.ok() || !tuning->mismatch(machine).empty()) return Tuning();
+  return tuning;
 }
 
 TunedProblem public_problem(const mica::TunedProblem& p) {
@@ -36,7 +44,7 @@ Status run_tune(mica_model* model, const TuneOptions& options, TuneReport& repor
   MICA_CHECK(model && options.feed, kUsage, "measuring algorithms needs a model and what sets a session's inputs");
   using Free = void (*)(mica_session*);
   std::vector<std::unique_ptr<mica_session, Free>> sessions;
-  const Tuning known = known_choices(options.path, model->context->core.machine);
+  MICA_TRY(const Tuning known, known_choices(options.path, model->context->core.machine));
   mica::TuneOptions inner;
   inner.seconds = options.seconds;
   inner.progress = options.progress;
@@ -54,7 +62,7 @@ Status run_tune(mica_model* model, const TuneOptions& options, TuneReport& repor
   report = {{}, result.turns, result.before_ms, result.after_ms, result.kept};
   for (const mica::TunedProblem& p : result.problems) report.problems.push_back(public_problem(p));
   if (options.path.empty()) return {};
-  return write_file(options.path, std::as_bytes(std::span(result.text.data(), result.text.size())));
+  return mica::write_file(options.path, std::as_bytes(std::span(result.text.data(), result.text.size())));
 }
 
 }  // namespace

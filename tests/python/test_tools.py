@@ -54,6 +54,8 @@ def test_compare_finds_what_differs(graph):
     assert report.different and report.outputs[0].different and report.outputs[0].name == "y"
     assert (report.outputs[0].wrong, report.outputs[0].elements, report.outputs[0].max_abs) == (3, 4, 4)
     assert not mica.compare(a, b, {"x": -np.abs(x)}).different
+    nothing = mica.compare(a, a, {"x": np.full(4, np.nan, np.float32)})
+    assert nothing.shows_nothing and not nothing.different and not report.shows_nothing
 
 
 def test_bench_and_profile(digits_path):

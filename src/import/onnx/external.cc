@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "import/import.h"
 #include "import/onnx/limits.h"
 
 namespace mica::onnx {
@@ -52,6 +53,7 @@ std::shared_ptr<const MappedFile> ExternalFiles::open(const std::string& locatio
   if (code) fail(Code::kIo, "external data `{}`: {}", location, code.message());
   if (!is_below(path, folder)) fail(Code::kBadModel, "external data at `{}` lies outside the model's folder", location);
   if (!fs::is_regular_file(path, code)) fail(Code::kBadModel, "external data at `{}` is no regular file", location);
+  ok_or_throw(check_not_written(path.string(), written_));
   auto file = std::make_shared<const MappedFile>(value_or_throw(MappedFile::open(path.string())));
   return files_[location] = std::move(file);
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "import/onnx/reader.h"
@@ -18,14 +19,17 @@ struct ExternalBytes {
 // Maps each file once. Only regular files inside the model's folder are opened, whatever names and symbolic links say.
 class ExternalFiles {
  public:
-  explicit ExternalFiles(std::string folder) : folder_(std::move(folder)) {}
-  // The `need` bytes that a tensor's entries (location, offset, length) name. Throws Failure: kBadModel, kIo.
+  // `written`: as of ImportOptions.
+  ExternalFiles(std::string folder, std::vector<std::string> written)
+      : folder_(std::move(folder)), written_(std::move(written)) {}
+  // The `need` bytes that a tensor's entries (location, offset, length) name. Throws Failure: kBadModel, kIo, kUsage.
   ExternalBytes find(const google::protobuf::RepeatedPtrField<pb::Entry>& entries, int64_t need);
 
  private:
   std::shared_ptr<const MappedFile> open(const std::string& location);
 
   std::string folder_;
+  std::vector<std::string> written_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 

@@ -30,6 +30,7 @@ bool concerns_one_node(Code code) {
   switch (code) {
     case Code::kLimit:
     case Code::kOutOfMemory:
+    case Code::kUsage:
     case Code::kIo:
     case Code::kInternal: return false;
     default: return true;

@@ -13,7 +13,7 @@ class Importer {
  public:
   // `release`: as in SourceNode.
   Importer(Model& model, std::span<const CustomOperator* const> custom, int release)
-      : model_(model), custom_(custom), release_(release), tensors_(model.folder) {}
+      : model_(model), custom_(custom), release_(release), tensors_(model.folder, model.written) {}
 
   Tensors& tensors() { return tensors_; }
   FreeNames& free_names() { return free_names_; }

@@ -255,6 +255,7 @@ Result<Graph> import_onnx(const Source& source, const ImportOptions& options) {
   const std::string where = source.path.empty() ? "model" : source.path;
   try {
     onnx::Model model = onnx::read_model(source);
+    model.written = options.written;
     return onnx::ModelImport(model, options).run(where);
   } catch (const Failure& failure) {
     Error error = failure.error->copy();

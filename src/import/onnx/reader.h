@@ -31,7 +31,8 @@ struct Model {
   pb::Model* proto = nullptr;  // tensors' contents are moved out of it as they are imported
   Opsets opsets;
   std::map<FunctionKey, pb::Function*> functions;
-  std::string folder;  // for external data; empty: none may be read
+  std::string folder;                // for external data; empty: none may be read
+  std::vector<std::string> written;  // ImportOptions::written
 };
 
 // Throws Failure: kIo, kBadModel, kLimit.

@@ -10,7 +10,8 @@ namespace mica::onnx {
 // are moved out of the message, or stay in the mapped file, where their alignment allows; everything else is copied.
 class Tensors {
  public:
-  explicit Tensors(std::string folder) : files_(std::move(folder)) {}
+  explicit Tensors(std::string folder, std::vector<std::string> written = {})
+      : files_(std::move(folder), std::move(written)) {}
   // Throws Failure: kBadModel when the contents do not fit the shape, kUnsupportedModel, kLimit, kIo.
   ConstantPtr read(pb::Tensor& tensor);
   // Written out in full.

@@ -198,6 +198,22 @@ TEST_F(External, MapsLargeOnesInPlace) {
   EXPECT_EQ(first->view.as<char>() + 4000, second->view.as<char>());
 }
 
+TEST_F(External, IsNotReadWhereItIsGoingToBeWritten) {
+  std::filesystem::create_hard_link(root_ / "model/w.bin", root_ / "hard.bin");
+  std::filesystem::create_symlink("hard.bin", root_ / "soft.bin");
+  for (const char* target : {"model/w.bin", "model/inner.bin", "hard.bin", "soft.bin"}) {
+    Tensors tensors(folder(), {(root_ / "new.bin").string(), (root_ / target).string()});
+    pb::Tensor weights = at("w.bin", "", ""), others = at("sub/w.bin", "", "");
+    EXPECT_EQ(numbers(tensors.read(others)).size(), 4u);
+    try {
+      tensors.read(weights);
+      ADD_FAILURE() << target;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.error->code(), Code::kUsage);
+    }
+  }
+}
+
 TEST_F(External, StaysInTheFolder) {
   for (const char* location :
        {"../secret.bin", "/etc/passwd", "sub/../../secret.bin", "link.bin", "", "..", ".", "sub", "a\\b", "c:w.bin"})
