@@ -163,6 +163,52 @@ double number_at(const Tensor& tensor, int64_t index) {
   }
 }
 
+double imaginary_at(const Tensor& tensor, int64_t index) {
+  if (tensor.dtype() == MICA_C64) return static_cast<double>(load<float>(tensor.data(), 2 * index + 1));
+  return tensor.dtype() == MICA_C128 ? load<double>(tensor.data(), 2 * index + 1) : 0;
+}
+
+bool is_complex(mica_dtype dtype) { return dtype == MICA_C64 || dtype == MICA_C128; }
+
+bool is_whole(mica_dtype dtype) {
+  switch (dtype) {
+    case MICA_I8:
+    case MICA_I16:
+    case MICA_I32:
+    case MICA_I64:
+    case MICA_U8:
+    case MICA_U16:
+    case MICA_U32:
+    case MICA_U64:
+    case MICA_BOOL:
+    case MICA_I4:
+    case MICA_U4:
+    case MICA_I2:
+    case MICA_U2: return true;
+    default: return false;
+  }
+}
+
+int64_t whole_at(const Tensor& tensor, int64_t index) {
+  if (tensor.dtype() == MICA_I64 || tensor.dtype() == MICA_U64) return load<int64_t>(tensor.data(), index);
+  return static_cast<int64_t>(number_at(tensor, index));
+}
+
+bool is_less(const Tensor& tensor, int64_t a, int64_t b) {
+  if (tensor.dtype() == MICA_U64)
+    return static_cast<uint64_t>(whole_at(tensor, a)) < static_cast<uint64_t>(whole_at(tensor, b));
+  return is_whole(tensor.dtype()) ? whole_at(tensor, a) < whole_at(tensor, b)
+                                  : number_at(tensor, a) < number_at(tensor, b);
+}
+
+std::string element_text(const Tensor& tensor, int64_t index) {
+  if (tensor.dtype() == MICA_U64) return std::to_string(static_cast<uint64_t>(whole_at(tensor, index)));
+  if (is_whole(tensor.dtype())) return std::to_string(whole_at(tensor, index));
+  if (is_complex(tensor.dtype()))
+    return fmt::format("{:.6g}{:+.6g}j", number_at(tensor, index), imaginary_at(tensor, index));
+  return fmt::format("{:.6g}", number_at(tensor, index));
+}
+
 void set_number(Array& array, int64_t index, double value) {
   switch (array.dtype) {
     case MICA_F32: return store<float>(array, index, value);
@@ -184,7 +230,7 @@ void set_number(Array& array, int64_t index, double value) {
 
 Array convert_to(const Array& array, mica_dtype dtype) {
   if (array.dtype == dtype) return array;
-  if (array.dtype == MICA_STRING || array.dtype == MICA_C64 || array.dtype == MICA_C128)
+  if (array.dtype == MICA_STRING || is_complex(array.dtype))
     fail_usage(fmt::format("{} cannot be converted to {}", mica_dtype_name(array.dtype), mica_dtype_name(dtype)));
   Array made = Array::make(dtype, array.dims);
   const Tensor from = array.tensor();

@@ -26,6 +26,14 @@ struct Array {
 
 // One element as a number: every type but strings. Complex: the real part.
 double number_at(const Tensor& tensor, int64_t index);
+double imaginary_at(const Tensor& tensor, int64_t index);  // 0 of what is not complex
+bool is_complex(mica_dtype dtype);
+bool is_whole(mica_dtype dtype);  // integers and bool
+// Whole numbers as they are: 64 bits do not fit into a double. Unsigned ones of 64 bits stand there as their bits.
+int64_t whole_at(const Tensor& tensor, int64_t index);
+bool is_less(const Tensor& tensor, int64_t a, int64_t b);  // the element at `a` than that at `b`
+// "-3", "0.333333" (six digits), "1+2j".
+std::string element_text(const Tensor& tensor, int64_t index);
 // Sets an element from a number: integers are rounded and saturate.
 void set_number(Array& array, int64_t index, double value);
 // The same elements as another type. Usage error for strings and complex numbers.

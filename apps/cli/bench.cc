@@ -133,15 +133,16 @@ int explain(const BenchFlags& flags, const Session& session) {
     table.row({c.op, c.kernel, c.name, c.is_tuned ? c.choice + ". Measured: `mica tune`" : c.choice});
     can += c.can_force, does += c.is_forced, tuned += c.is_tuned;
   }
-  fmt::print("{}", table.text(flags.format));
+  put("{}", table.text(flags.format));
   if (tuned) say(fmt::format("{} of {} stages by measured choices", tuned, choices.size()));
   if (!flags.force.empty()) say(fmt::format("{}: can do {} stages, does {}", flags.force, can, does));
   return kOk;
 }
 
 int run(const BenchFlags& flags) {
-  if (flags.start) return measure_start(flags.model, flags.input, flags.format);
   if (!flags.force.empty()) ::setenv("MICA_FORCE", flags.force.c_str(), 1);
+  if (flags.start) return measure_start(flags.model, flags.input, flags.format);
+  if (!flags.trace.empty()) set_written({flags.trace});
   const Context context = flags.model.context();
   Numbers n;
   const auto begin = std::chrono::steady_clock::now();
@@ -170,12 +171,12 @@ int run(const BenchFlags& flags) {
   }
   if (flags.layers) check(tools::measure_peak(context.get(), n.peak, n.report.layers));
   if (flags.format == "json") {
-    fmt::print("{}\n", json_of(flags, n).dump(2, ' ', false, Json::error_handler_t::replace));
+    put("{}\n", json_of(flags, n).dump(2, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
-  if (flags.layers) fmt::print("{}\n", layers(n, flags.format));
-  if (!flags.layers || flags.format != "csv") fmt::print("{}", summary(n, flags.format));
-  if (flags.layers && flags.format != "csv") fmt::print("\n{}", ceilings(n, flags.format));
+  if (flags.layers) put("{}\n", layers(n, flags.format));
+  if (!flags.layers || flags.format != "csv") put("{}", summary(n, flags.format));
+  if (flags.layers && flags.format != "csv") put("\n{}", ceilings(n, flags.format));
   return kOk;
 }
 
@@ -186,15 +187,21 @@ std::function<int()> add_bench(Words& words) {
   flags->model.add(words);
   flags->input.add(words, false);
   words.option("--seconds", flags->seconds, "of timed runs").between(0, 3600).shows_default();
-  words.flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
-  words.flag("--explain", flags->explain,
-             "the algorithm of each convolution and product, and what the others would cost, instead of times");
-  words.flag("--start", flags->start,
-             "load, first run and peak memory, in a process of its own for each way of using memory, instead");
+  const Word layers =
+      words.flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
+  Word explain =
+      words.flag("--explain", flags->explain,
+                 "the algorithm of each convolution and product, and what the others would cost, instead of times");
+  Word start =
+      words.flag("--start", flags->start,
+                 "load, first run and peak memory, in a process of its own for each way of using memory, instead");
   words.option("--force", flags->force, "take this algorithm wherever it fits")
       .one_of({"implicit", "pointwise", "depthwise", "grouped", "spread", "filter", "winograd", "winograd4",
                "winograd6", "winograd8", "strassen"});
-  words.option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto");
+  const Word trace =
+      words.option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto").not_empty();
+  explain.excludes(layers).excludes(trace);
+  start.excludes(layers).excludes(trace).excludes(explain);
   words.format(flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }

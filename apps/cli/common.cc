@@ -1,16 +1,21 @@
 #include "common.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
+
+#include "mica/tools.hpp"
 
 namespace mica::cli {
 namespace {
@@ -19,6 +24,18 @@ namespace {
 bool& quiet_switch() {
   static bool quiet = false;
   return quiet;
+}
+
+// Of the process, too.
+std::vector<std::string>& written_files() {
+  static std::vector<std::string> files;
+  return files;
+}
+
+[[noreturn]] void fail_stdout(int reason) {
+  if (reason == EPIPE) throw Failed(kModel, "");
+  throw Failed(kModel, fmt::format("error[MICA7001]: cannot write to stdout: {}\nhint: the output is not whole\n",
+                                   std::generic_category().message(reason)));
 }
 
 int64_t now_ns() {
@@ -64,9 +81,25 @@ void check(Status status) {
 }
 void check(mica_error* error) { check(Status(error)); }
 
+void open_standard_files() {
+  // The wrong way round: what is read or written there fails.
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(file, F_GETFD) < 0) ::open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+void put_text(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_stdout(errno);
+}
+
+void finish() {
+  if (std::fflush(stdout) != 0) fail_stdout(errno);
+}
+
+void complain(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 void set_quiet(bool quiet) { quiet_switch() = quiet; }
 void say(const std::string& line) {
-  if (!quiet_switch()) fmt::print(stderr, "{}\n", line);
+  if (!quiet_switch()) complain(line + "\n");
 }
 
 bool colours(int file) {
@@ -98,7 +131,8 @@ std::vector<int64_t> parse_dims(const std::string& text, std::string_view what) 
     int64_t value = -1;
     const auto [stop, code] = std::from_chars(item.data(), item.data() + item.size(), value);
     if (item != "?" && (code != std::errc() || stop != item.data() + item.size() || value < -1))
-      fail_usage(fmt::format("`{}` in {} is no size", item, what), "sizes are separated by x: 1x3x224x224");
+      fail_usage(fmt::format("`{}` in {}: `{}` is no size", text, what, item),
+                 "sizes are numbers with x between them: 1x3x224x224");
     dims.push_back(value);
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
@@ -111,30 +145,30 @@ std::string dims_text(const std::vector<int64_t>& dims) {
   return text.empty() ? "scalar" : text;
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_usage("cannot read `" + path + "`");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+void set_written(std::vector<std::string> paths) {
+  std::error_code code;  // what is not there yet cannot be read either
+  std::erase_if(paths, [&](const std::string& path) { return !std::filesystem::exists(path, code); });
+  written_files() = std::move(paths);
+}
+const std::vector<std::string>& written() { return written_files(); }
+
+void check_not_written(const std::string& path) {
+  for (const std::string& target : written_files()) {
+    std::error_code code;  // files that are not there are not the same
+    if (std::filesystem::equivalent(path, target, code))
+      fail_usage(fmt::format("cannot write `{}`: it is the same file as `{}`, which is read", target, path),
+                 "name another file to write");
+  }
 }
 
-void write_file(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.flush();
-    if (!file) {
-      std::remove(temporary.c_str());
-      throw Failed(kModel, "error[MICA7001]: cannot write `" + path + "`\n");
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    throw Failed(kModel, "error[MICA7001]: cannot write `" + path + "`\n");
-  }
+std::string read_text(const std::string& path) {
+  check_not_written(path);
+  std::string bytes;
+  check(tools::read_file(path, bytes));
+  return bytes;
 }
+
+void write_file(const std::string& path, const std::string& bytes) { check(tools::write_file(path, bytes)); }
 
 std::vector<std::string> read_lines(const std::string& path) {
   std::istringstream text(read_text(path));
@@ -156,7 +190,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 Progress::Progress(std::string what) : what_(std::move(what)), begin_ns_(now_ns()) {}
 Progress::~Progress() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) complain("\r\033[K");
 }
 void Progress::update(double share) {
   const int64_t now = now_ns();
@@ -165,7 +199,7 @@ void Progress::update(double share) {
   shown_ = true;
   const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
   const double left = share > 0 ? seconds / share - seconds : 0;
-  fmt::print(stderr, "\r\033[K{} {:.0f} % ({:.0f} s, {:.0f} s left)", what_, share * 100, seconds, left);
+  complain(fmt::format("\r\033[K{} {:.0f} % ({:.0f} s, {:.0f} s left)", what_, share * 100, seconds, left));
   std::fflush(stderr);
 }
 

@@ -1,5 +1,7 @@
 // What the verbs share: failures with exit codes, talk on stderr, names that were nearly right.
 #pragma once
+#include <fmt/core.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,6 +30,18 @@ T take(Result<T> result) {
   return std::move(*result);
 }
 
+// Stdin, stdout and stderr that were closed fail from now on: no file that is opened later gets their numbers.
+void open_standard_files();
+// Text to stdout. What a file or a full disk does not take ends the verb with MICA7001, a reader that went away ends it
+// without a word: here, or in `finish`, which writes out what is held back.
+void put_text(const std::string& text);
+void finish();
+template <class... Args>
+void put(fmt::format_string<Args...> format, Args&&... args) {
+  put_text(fmt::format(format, std::forward<Args>(args)...));
+}
+// Text to stderr. Where it is full or closed, the exit code has to do.
+void complain(std::string_view text);
 // One line to stderr, unless --quiet was given.
 void say(const std::string& line);
 void set_quiet(bool quiet);
@@ -41,10 +55,13 @@ std::pair<std::string, std::string> split_pair(const std::string& text, std::str
 // "1x3x224x224" or "1,3,224,224"; `?` and -1 stand for -1.
 std::vector<int64_t> parse_dims(const std::string& text, std::string_view what);
 std::string dims_text(const std::vector<int64_t>& dims);  // "1x3x224x224"
-// Text that a file holds; usage error when it cannot be read.
+// The files that the verb is going to write. From then on it is a usage error to read one of them, by whatever name.
+void set_written(std::vector<std::string> paths);
+const std::vector<std::string>& written();
+void check_not_written(const std::string& path);
+// What a file holds.
 std::string read_text(const std::string& path);
-// Writes under a temporary name and renames; kModel when that fails.
-void write_file(const std::string& path, std::string_view bytes);
+void write_file(const std::string& path, const std::string& bytes);
 // The lines of a file, without line ends; trailing empty ones are dropped.
 std::vector<std::string> read_lines(const std::string& path);
 bool ends_with(std::string_view text, std::string_view end);  // in any case

@@ -79,6 +79,7 @@ Json json_of(const tools::ValueError& e) {
                {"rms", number(e.rms)},
                {"elements", e.elements},
                {"wrong", e.wrong},
+               {"finite", e.finite},
                {"nan", e.nan},
                {"same_best", e.same_best}};
   if (!e.reason.empty()) made["reason"] = e.reason;
@@ -91,15 +92,23 @@ std::string words_of(const tools::ValueError& e) {
                      e.max_ref, e.wrong, e.elements, e.nan ? ", NaN in one only" : "");
 }
 
+std::string verdict_of(const tools::ValueError& e) {
+  if (e.different) return e.reason.empty() ? "different" : e.reason;
+  return e.elements > 0 && e.finite == 0 ? "nothing finite" : "equal within the tolerance";
+}
+
 void print_json(const tools::CompareReport& report) {
-  Json made = {{"different", report.different}, {"stages_compared", report.compared}, {"outputs", Json::array()}};
+  Json made = {{"different", report.different},
+               {"shows_nothing", report.shows_nothing},
+               {"stages_compared", report.compared},
+               {"outputs", Json::array()}};
   for (const tools::ValueError& output : report.outputs) made["outputs"].push_back(json_of(output));
   if (!report.first_op.empty())
     made["first"] = {{"value", json_of(report.first)},
                      {"stage", report.first_stage},
                      {"op", report.first_op},
                      {"kernel", report.first_kernel}};
-  fmt::print("{}\n", made.dump(2, ' ', false, Json::error_handler_t::replace));
+  put("{}\n", made.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 void print_table(const tools::CompareReport& report, const std::string& format) {
@@ -111,12 +120,17 @@ void print_table(const tools::CompareReport& report, const std::string& format) 
   for (const tools::ValueError& e : report.outputs)
     table.row({e.name, fmt::format("{:.3g}", e.max_abs),
                e.max_ref > 0 ? fmt::format("{:.3g}", e.max_abs / e.max_ref) : "-", fmt::format("{:.3g}", e.rms),
-               std::to_string(e.wrong), std::to_string(e.elements), e.same_best ? "same" : "another",
-               e.different ? (e.reason.empty() ? "different" : e.reason) : "equal within the tolerance"});
-  fmt::print("{}", table.text(format));
+               std::to_string(e.wrong), std::to_string(e.elements), e.same_best ? "same" : "another", verdict_of(e)});
+  put("{}", table.text(format));
   if (!report.first_op.empty())
-    fmt::print("\nfirst stage that differs: `{}` ({}{}{}), value `{}`: {}\n", report.first_stage, report.first_op,
-               report.first_kernel.empty() ? "" : ", ", report.first_kernel, report.first.name, words_of(report.first));
+    put("\nfirst stage that differs: `{}` ({}{}{}), value `{}`: {}\n", report.first_stage, report.first_op,
+        report.first_kernel.empty() ? "" : ", ", report.first_kernel, report.first.name, words_of(report.first));
+}
+
+[[noreturn]] void fail_shows_nothing() {
+  throw Failed(kCheckFailed,
+               "error[MICA4010]: nothing finite was compared, but NaN and infinities alone: this shows nothing\n"
+               "hint: give --input with numbers that the model is made for\n");
 }
 
 int run(CompareFlags& flags) {
@@ -140,6 +154,7 @@ int run(CompareFlags& flags) {
   else
     print_table(report, flags.format);
   if (flags.options.stages) say(fmt::format("{} values inside were compared", report.compared));
+  if (report.shows_nothing) fail_shows_nothing();
   return report.different ? kCheckFailed : kOk;
 }
 

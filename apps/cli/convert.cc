@@ -104,6 +104,7 @@ Checked check_file(const ConvertFlags& flags) {
     made.worst = worst_of(made.report);
     if (made.different && !made.report.cut) made.unsteady = unsteadiness(a, left, feed, flags);
   } catch (const Failed& failed) {
+    if (flags.input.given()) throw;
     made.why = failed.what();
   }
   return made;
@@ -158,13 +159,14 @@ void measure(const ConvertFlags& flags, Facts& facts) {
     check(tools::count_flops(session.get(), facts.flops));
     facts.bound = true;
   } catch (const Failed& failed) {
+    if (flags.input.given()) throw;
     say(std::string("note: the model could not be bound for the summary: ") + failed.what());
   }
 }
 
 Json check_json(const Checked& checked) {
   const tools::CompareReport& report = checked.report;
-  Json made = {{"different", checked.different}, {"cut", report.cut}};
+  Json made = {{"different", checked.different}, {"shows_nothing", report.shows_nothing}, {"cut", report.cut}};
   if (report.cut)
     made.update({{"stages_run", report.ran}, {"stages", report.stages}, {"values_compared", report.compared}});
   else
@@ -181,15 +183,18 @@ std::string check_text(const ConvertFlags& flags, const Checked& checked) {
   if (report.cut)
     return fmt::format("cut after {} s, {} of {} stages: {}{}; --check-seconds 0 runs the whole", flags.check_seconds,
                        report.ran, report.stages,
-                       checked.different ? "DIFFERS from the reference"
-                       : report.compared ? fmt::format("the last {} values agree", report.compared)
-                                         : "no value could be compared",
+                       checked.different      ? "DIFFERS from the reference"
+                       : report.shows_nothing ? "NaN and infinities alone were compared, which shows nothing"
+                       : report.compared      ? fmt::format("the last {} values agree", report.compared)
+                                              : "no value could be compared",
                        first);
   if (checked.undecided())
     return fmt::format(
         "undecided: outputs are {:.2g} apart{}, but the reference's own move by {:.2g} when the inputs do "
         "by a millionth; try --input with real data",
         checked.worst, first, checked.unsteady);
+  if (report.shows_nothing)
+    return "shows nothing: NaN and infinities alone were compared; try --input with real data, or --no-check";
   if (checked.different)
     return fmt::format("DIFFERS from the reference: largest error {:.2g} of the largest value{}", checked.worst, first);
   return fmt::format("agrees with the reference: largest error {:.2g} of the largest value", checked.worst);
@@ -214,7 +219,7 @@ void print_json(const ConvertFlags& flags, const Facts& f) {
     made["check"] = check_json(f.checked);
   else if (flags.check)
     made["check"] = {{"failed", f.checked.why}};
-  fmt::print("{}\n", made.dump(2, ' ', false, Json::error_handler_t::replace));
+  put("{}\n", made.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 void print_table(const ConvertFlags& flags, const Facts& f) {
@@ -234,17 +239,27 @@ void print_table(const ConvertFlags& flags, const Facts& f) {
     table.row({"memory of a run", fmt::format("{}, arena {}", bytes_text(static_cast<double>(f.memory.total)),
                                               bytes_text(static_cast<double>(f.memory.arena)))});
   if (f.checked.done) table.row({"check", check_text(flags, f.checked)});
-  fmt::print("{}", table.text(flags.format));
+  put("{}", table.text(flags.format));
+}
+
+// Whether the conversion and its check went well.
+int code_of(const Checked& checked) {
+  if (checked.report.shows_nothing) return kCheckFailed;
+  return checked.different && !checked.undecided() ? kCheckFailed : kOk;
 }
 
 int run(ConvertFlags flags) {
+  set_written(flags.trim ? std::vector{flags.out, flags.out + ".trim"} : std::vector{flags.out});
+  for (const std::string& input : flags.input.inputs) check_not_written(split_pair(input, "NAME=FILE.npy").second);
   if (flags.input.recipe.any()) flags.model.preprocess = make_recipe("", flags.input.recipe).json().dump();
   tools::ConvertOptions options = flags.model.convert_options();
   options.labels = make_labels("", flags.input.recipe);
+  flags.input.recipe = {};  // the file's own from now on
   options.half_weights = flags.half();
   Facts facts;
   const Context context = flags.model.context();
   check(tools::convert_file(context.get(), flags.model.path, flags.out, options, &facts.report));
+  set_written({});  // what is written now is read
   measure(flags, facts);
   if (flags.trim) write_trim(flags);
   if (flags.check) {
@@ -255,7 +270,7 @@ int run(ConvertFlags flags) {
     print_json(flags, facts);
   else
     print_table(flags, facts);
-  return facts.checked.different && !facts.checked.undecided() ? kCheckFailed : kOk;
+  return code_of(facts.checked);
 }
 
 }  // namespace
@@ -264,7 +279,7 @@ std::function<int()> add_convert(Words& words) {
   auto flags = std::make_shared<ConvertFlags>();
   flags->model.add(words, false);
   words.flag("--exact", flags->model.exact, "check with the algorithms that give the same bits everywhere");
-  words.option("-o,--out", flags->out, "the file to write").required();
+  words.option("-o,--out", flags->out, "the file to write").required().not_empty();
   words
       .option("--weights", flags->weights,
               "f32, or f16: weights rounded to half precision and a file of half the size; computing stays in single")
@@ -276,7 +291,7 @@ std::function<int()> add_convert(Words& words) {
   words
       .option("--check-seconds", flags->check_seconds,
               "time of that run of the reference; what it has made by then is compared; 0: no limit")
-      .not_negative();
+      .between(0, 1e9);
   flags->input.add(words, false);
   words.format(flags->format, {"table", "json", "md"});
   return [flags] { return run(*flags); };

@@ -52,7 +52,7 @@ int run(const DoctorFlags& flags) {
                    {"copy_gbytes_one", peak.bytes_one * 1e-9},
                    {"copy_gbytes_all", peak.bytes_all * 1e-9},
                    {"ceilings", ceilings_json(peak)}});
-    fmt::print("{}\n", made.dump(2));
+    put("{}\n", made.dump(2));
     return kOk;
   }
   Table table;
@@ -73,7 +73,7 @@ int run(const DoctorFlags& flags) {
   table.row({"devices", "cpu"});
   table.row({"formats", "onnx, mica"});
   table.row({"built in", fmt::format("{} operators, {} spellings, {} rewriting rules", operators, spellings, rules)});
-  fmt::print("{}", table.text(flags.format));
+  put("{}", table.text(flags.format));
   return kOk;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 namespace mica::cli {
@@ -43,6 +44,7 @@ Array random_array(mica_dtype dtype, const std::vector<int64_t>& dims, uint64_t 
 
 // The library stays loaded: contexts hold its functions.
 void add_operators(const Context& context, const std::string& path) {
+  check_not_written(path);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const char* problem = library ? nullptr : dlerror();
   if (!library) fail_usage(fmt::format("cannot load `{}`: {}", path, problem ? problem : "no reason given"));
@@ -50,6 +52,20 @@ void add_operators(const Context& context, const std::string& path) {
   const auto add = reinterpret_cast<Register>(dlsym(library, "mica_operators"));
   if (!add) fail_usage(fmt::format("`{}` has no function mica_operators", path));
   check(add(context.get()));
+}
+
+int64_t parse_bound(const std::string& text) {
+  int64_t bound = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, bound);
+  if (code != std::errc() || stop != end || bound < 1)
+    fail_usage(fmt::format("`{}` in --bound is no largest size", text), "one number, as in --bound batch=8");
+  return bound;
+}
+
+template <class T>
+void add_once(std::map<std::string, T>& map, const std::string& name, T value, const char* what) {
+  if (!map.emplace(name, std::move(value)).second) fail_usage(fmt::format("`{}` is given twice in {}", name, what));
 }
 
 class FeedMaker {
@@ -64,6 +80,8 @@ class FeedMaker {
     const auto sizes = sizes_at_run();
     for (size_t i = 0; i < model_.inputs(); ++i)
       if (!given_.count(i)) add_random(i, sizes);
+    if (flags_.recipe.any() && !feed_.picture)
+      fail_usage("a recipe for pictures is given, and no picture", "give arrays as the model takes them");
     return std::move(feed_);
   }
 
@@ -131,7 +149,7 @@ class FeedMaker {
     for (const std::string& text : flags_.shapes_at_run) {
       const auto [name, dims] = split_pair(text, "NAME=1x3x8");
       take(model_.find(MICA_INPUT, name.c_str()));
-      sizes[name] = parse_dims(dims, "--run-shape");
+      add_once(sizes, name, parse_dims(dims, "--run-shape"), "--run-shape");
     }
     return sizes;
   }
@@ -197,17 +215,18 @@ tools::ConvertOptions ModelFlags::convert_options() const {
   tools::ConvertOptions options;
   for (const std::string& text : shapes) {
     const auto [name, dims] = split_pair(text, "NAME=1x3x224x224");
-    options.shapes[name] = parse_dims(dims, "--shape");
+    add_once(options.shapes, name, parse_dims(dims, "--shape"), "--shape");
   }
   for (const std::string& text : bounds) {
     const auto [name, size] = split_pair(text, "DIM=256");
-    options.bounds[name] = parse_dims(size, "--bound").at(0);
+    add_once(options.bounds, name, parse_bound(size), "--bound");
   }
   for (const std::string& text : states) {
     const auto [output, input] = split_pair(text, "OUTPUT=INPUT");
-    options.states[output] = input;
+    add_once(options.states, output, input, "--state");
   }
   options.outputs = outputs;
+  options.written = written();
   options.rules_off = rules_off;
   options.strict = strict;
   options.preprocess = preprocess;
@@ -242,6 +261,7 @@ Context ModelFlags::context() const {
 
 Model ModelFlags::load(const Context& context) const {
   tools::LoadOptions options = convert_options();
+  if (tuning != "none") check_not_written(tuning.empty() ? path + ".tune" : tuning);
   if (!tuning.empty()) options.tuning = tuning == "none" ? "" : tuning;
   mica_model* model = nullptr;
   check(tools::load(context.get(), path, options, &model));
@@ -253,7 +273,7 @@ void InputFlags::add(Words& words, bool with_data) {
     words.option("DATA", data, "a picture (PNG, JPEG, …), a .npy or a .npz file; random numbers without it");
   words.option("--input", inputs, "NAME=FILE: .npy, .npz (the array of that name) or a picture");
   words.option("--run-shape", shapes_at_run, "NAME=2x3x64x64: sizes of a random input");
-  words.option("--seed", seed, "of random inputs");
+  words.option("--seed", seed, "of random inputs").whole();
   recipe.add(words);
 }
 

@@ -29,6 +29,7 @@ struct InputFlags {
   uint64_t seed = 1;
   RecipeFlags recipe;
   void add(Words& words, bool with_data);
+  bool given() const { return !inputs.empty() || !shapes_at_run.empty(); }  // something to go by for a model's inputs
 };
 
 // What a session is fed, and where each came from.

@@ -126,9 +126,13 @@ std::string stage_text(const InspectFlags& flags, const Context& context) {
 }
 
 int run(InspectFlags& flags) {
+  const bool drawn = flags.options.format == "dot" || flags.options.format == "html";
+  if (flags.options.constants && flags.options.stage.empty() && !drawn)
+    fail_usage("--constants is for a stage, and the summary is none", "add --stage graph, or another");
+  if (!flags.out.empty()) set_written({flags.out});
   const Context context = flags.model.context();
   std::string text;
-  if (flags.options.stage.empty() && (flags.options.format == "text" || flags.options.format == "json")) {
+  if (flags.options.stage.empty() && !drawn) {
     const Model model = flags.model.load(context);
     const Summary summary = summary_of(flags, model);
     text = flags.options.format == "json" ? summary_json(flags, model, summary) : summary_text(model, summary);
@@ -137,7 +141,7 @@ int run(InspectFlags& flags) {
     text = stage_text(flags, context);
   }
   if (flags.out.empty())
-    fmt::print("{}", text);
+    put("{}", text);
   else
     write_file(flags.out, text);
   return kOk;
@@ -151,7 +155,7 @@ std::function<int()> add_inspect(Words& words) {
   words.option("--stage", flags->options.stage, "import, graph, plan or bound; a summary without it")
       .one_of({"import", "graph", "plan", "bound"});
   words.flag("--constants", flags->options.constants, "constants in full (text), or as boxes of their own");
-  words.option("-o,--out", flags->out, "a file instead of stdout");
+  words.option("-o,--out", flags->out, "a file instead of stdout").not_empty();
   flags->input.add(words, false);
   words.format(flags->options.format, {"text", "json", "dot", "html"});
   return [flags] { return run(*flags); };

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "common.h"
 #include "verbs.h"
@@ -67,15 +68,15 @@ int usage_error(CLI::App& app, const CLI::ParseError& problem, const std::vector
     what = fmt::format("there is no verb `{}`", word);
     hint = nearest_hint(word, names);
   }
-  fmt::print(stderr, "error[MICA6001]: {}\nhint: {}{}`mica {}--help` lists all words\n", what, hint,
-             hint.empty() ? "" : " ", of);
+  complain(fmt::format("error[MICA6001]: {}\nhint: {}{}`mica {}--help` lists all words\n", what, hint,
+                       hint.empty() ? "" : " ", of));
   return kUsage;
 }
 
 int run(int argc, char** argv) {
   CLI::App app(
       "Mica: compiles and runs neural networks on the device at hand.\nExit codes: 0 ok, 1 a check failed, 2 usage, 3 "
-      "model, 4 device.",
+      "model, run, memory or files, 4 device.",
       "mica");
   app.set_version_flag("--version", std::string("mica ") + mica_version());
   app.require_subcommand(1);
@@ -90,10 +91,11 @@ int run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::Success& done) {  // --version, --help-all
-    return app.exit(done);
+  } catch (const CLI::Success& done) {  // --help, --version
+    std::ostringstream text;
+    const int code = app.exit(done, text, text);
+    put_text(text.str());
+    return code;
   } catch (const CLI::ParseError& problem) {
     return usage_error(app, problem, std::vector<std::string>(argv + 1, argv + argc));
   }
@@ -105,16 +107,19 @@ int run(int argc, char** argv) {
 }  // namespace mica::cli
 
 int main(int argc, char** argv) {
+  using namespace mica::cli;
+  open_standard_files();
   try {
-    return mica::cli::run(argc, argv);
-  } catch (const mica::cli::Failed& failed) {
-    fmt::print(stderr, "{}", failed.what());
+    const int code = run(argc, argv);
+    finish();
+    return code;
+  } catch (const Failed& failed) {
+    complain(failed.what());
     return failed.exit;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error[MICA5001]: out of memory\n");
-    return mica::cli::kModel;
+    complain("error[MICA5001]: out of memory\n");
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "error[MICA1099]: {}\n", problem.what());
-    return mica::cli::kModel;
+    complain(std::string("error[MICA1099]: ") + problem.what() + "\n");
   }
+  return kModel;
 }

@@ -112,12 +112,12 @@ int show_one(const std::string& wanted, const std::string& format) {
     names.push_back(op.name);
     if (op.name != wanted) continue;
     if (format == "json") {
-      fmt::print("{}\n", json_of(op).dump(2));
+      put("{}\n", json_of(op).dump(2));
       return kOk;
     }
-    fmt::print("{}: {}\ninputs: {}\noutputs: {}\n", op.name, op.doc, range_text(op.input_least, op.input_most),
-               range_text(op.output_least, op.output_most));
-    for (const auto& [name, doc] : op.attributes) fmt::print("  {}: {}\n", name, doc);
+    put("{}: {}\ninputs: {}\noutputs: {}\n", op.name, op.doc, range_text(op.input_least, op.input_most),
+        range_text(op.output_least, op.output_most));
+    for (const auto& [name, doc] : op.attributes) put("  {}: {}\n", name, doc);
     return kOk;
   }
   fail_usage("there is no operator `" + wanted + "`", nearest_hint(wanted, names));
@@ -131,7 +131,7 @@ int show_rules(const std::string& format) {
     table.row({rule.name, rule.table, rule.doc});
     json.push_back({{"name", rule.name}, {"table", rule.table}, {"doc", rule.doc}});
   }
-  fmt::print("{}", format == "json" ? json.dump(2) + "\n" : table.text(format));
+  put("{}", format == "json" ? json.dump(2) + "\n" : table.text(format));
   return kOk;
 }
 
@@ -144,10 +144,9 @@ int run(const OpsFlags& flags) {
     Json made = {{"operators", Json::array()}, {"spellings", Json::array()}};
     for (const auto& op : ops) made["operators"].push_back(json_of(op));
     for (const auto& s : spellings) made["spellings"].push_back(json_of(s));
-    fmt::print("{}\n", made.dump(2));
+    put("{}\n", made.dump(2));
   } else if (flags.format == "md") {
-    fmt::print(
-        "# Operators\n\n{} operators, and {} spellings of them. Element types are those that an operator's inference "
+    put("# Operators\n\n{} operators, and {} spellings of them. Element types are those that an operator's inference "
         "accepts, of its inputs one after\nthe other, once where all take the same: `float` is f32 f64 f16 bf16, `int` "
         "i8 to i64, `uint` u8 to u64. What the ONNX standard\nallows beyond them stands, with its reason, in "
         "tests/standard_types/left_out.txt.\n\nWhere a release of ONNX corrected a definition without a new opset, the "
@@ -155,8 +154,8 @@ int run(const OpsFlags& flags) {
         "cap and numbered the stages of `qk_matmul_output` in that order.\n\n{}\n## Spellings\n\n{}",
         ops.size(), spellings.size(), operators_table(ops).text("md"), spellings_table(spellings).text("md"));
   } else {
-    fmt::print("{}", flags.spellings ? spellings_table(spellings).text(flags.format)
-                                     : operators_table(ops).text(flags.format));
+    put("{}",
+        flags.spellings ? spellings_table(spellings).text(flags.format) : operators_table(ops).text(flags.format));
   }
   return kOk;
 }
@@ -165,9 +164,11 @@ int run(const OpsFlags& flags) {
 
 std::function<int()> add_ops(Words& words) {
   auto flags = std::make_shared<OpsFlags>();
-  words.option("NAME", flags->name, "one operator, with its attributes");
-  words.flag("--spellings", flags->spellings, "how source formats spell operators, with versions");
-  words.flag("--rules", flags->rules, "the rewriting rules");
+  const Word name = words.option("NAME", flags->name, "one operator, with its attributes");
+  Word spellings = words.flag("--spellings", flags->spellings, "how source formats spell operators, with versions");
+  Word rules = words.flag("--rules", flags->rules, "the rewriting rules");
+  spellings.excludes(name);
+  rules.excludes(name).excludes(spellings);
   words.format(flags->format, {"table", "json", "csv", "md"});
   return [flags] { return run(*flags); };
 }

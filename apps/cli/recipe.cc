@@ -10,23 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::vector<std::string> kKeys = {"input", "layout", "channels", "size", "fit", "short_side", "mean", "scale"};
-
-void one_of(const std::string& key, const std::string& value, const std::vector<std::string>& allowed) {
-  if (value.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-  fail_usage(fmt::format("pre-processing: {} cannot be `{}`", key, value),
-             fmt::format("it is one of {}", fmt::join(allowed, ", ")));
-}
-
-std::vector<double> numbers_of(const Json& value, const std::string& key) {
-  std::vector<double> list;
-  for (const Json& item : value.is_array() ? value : Json::array({value})) {
-    if (!item.is_number()) fail_usage("pre-processing: " + key + " is no number or list of numbers");
-    list.push_back(item.get<double>());
-  }
-  return list;
-}
-
 std::vector<double> parse_numbers(const std::string& text, const std::string& key) {
   std::vector<double> list;
   for (size_t at = 0; at <= text.size();) {
@@ -34,43 +17,11 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& ke
     const std::string item = text.substr(at, end - at);
     char* stop = nullptr;
     list.push_back(std::strtod(item.c_str(), &stop));
-    if (item.empty() || *stop)
+    if (item.empty() || *stop || !std::isfinite(list.back()))
       fail_usage(fmt::format("--{}: `{}` is no number", key, item), "numbers are separated by commas");
     at = end + 1;
   }
   return list;
-}
-
-std::string text_of(const Json& value, const std::string& key) {
-  if (!value.is_string()) fail_usage("pre-processing: " + key + " is no text");
-  return value.get<std::string>();
-}
-
-void read_stored(const std::string& stored, Recipe& recipe) {
-  const Json json = Json::parse(stored, nullptr, false);
-  if (!json.is_object()) fail_usage("the model's pre-processing is no JSON object");
-  for (const auto& [key, value] : json.items()) {
-    if (key == "input")
-      recipe.input = text_of(value, key);
-    else if (key == "layout")
-      recipe.layout = text_of(value, key);
-    else if (key == "channels")
-      recipe.channels = text_of(value, key);
-    else if (key == "fit")
-      recipe.fit = text_of(value, key);
-    else if (key == "short_side" && value.is_number_integer())
-      recipe.short_side = value.get<int64_t>();
-    else if (key == "mean")
-      recipe.mean = numbers_of(value, key);
-    else if (key == "scale")
-      recipe.scale = numbers_of(value, key);
-    else if (key == "size" && value.is_array() && value.size() == 2 && value[0].is_number_integer() &&
-             value[1].is_number_integer())
-      recipe.size = {value[0].get<int64_t>(), value[1].get<int64_t>()};
-    else
-      fail_usage("pre-processing: `" + key + "` is unknown, or has a wrong kind of value", nearest_hint(key, kKeys));
-  }
-  recipe.known = true;
 }
 
 // The axes of the input that are channels, height and width, from its end: a batch axis may stand in front.
@@ -95,10 +46,9 @@ void complete(Recipe& recipe, const Image& image, const mica_port_info& port) {
   if (recipe.size[0] < 0) recipe.size[0] = image.height;
   if (recipe.size[1] < 0) recipe.size[1] = image.width;
   if (recipe.size[0] < 1 || recipe.size[1] < 1 || recipe.size[0] > 32768 || recipe.size[1] > 32768)
-    fail_usage("pre-processing: sizes are between 1 and 32768");
+    fail_usage(fmt::format("input `{}` has {} rows and {} columns: pictures have 1 to 32768", port.name, recipe.size[0],
+                           recipe.size[1]));
   if (recipe.fit == "crop" && !recipe.short_side) recipe.short_side = std::max(recipe.size[0], recipe.size[1]);
-  if (recipe.short_side && (*recipe.short_side < 1 || *recipe.short_side > 32768))
-    fail_usage("pre-processing: short_side is between 1 and 32768");
   const size_t channels = recipe.channels == "gray" ? 1 : 3;
   for (const auto* list : {&recipe.mean, &recipe.scale})
     if (list->size() > 1 && list->size() != channels)
@@ -124,7 +74,7 @@ Json Recipe::json() const {
   if (!channels.empty()) made["channels"] = channels;
   if (!size.empty()) made["size"] = size;
   if (!fit.empty()) made["fit"] = fit;
-  if (short_side) made["short_side"] = *short_side;
+  if (short_side) made["short_side"] = short_side;
   if (!mean.empty()) made["mean"] = mean;
   if (!scale.empty()) made["scale"] = scale;
   return made;
@@ -136,10 +86,12 @@ void RecipeFlags::add(Words& words) {
   words.option("--channels", channels, "rgb, bgr or gray").in_group(group);
   words.option("--size", size, "HEIGHTxWIDTH of the input").in_group(group);
   words.option("--fit", fit, "stretch, or crop (the centre)").in_group(group);
-  words.option("--short-side", short_side, "with crop: length of the shorter side before the crop").in_group(group);
+  words.option("--short-side", short_side, "with crop: length of the shorter side before the crop")
+      .between(1, 32768)
+      .in_group(group);
   words.option("--mean", mean, "subtracted from pixels 0..255: one number or one per channel").in_group(group);
   words.option("--scale", scale, "then multiplied: one number or one per channel").in_group(group);
-  words.option("--labels", labels, "a file with the name of one class a line").in_group(group);
+  words.option("--labels", labels, "a file with the name of one class a line").not_empty().in_group(group);
 }
 
 bool RecipeFlags::any() const {
@@ -148,39 +100,54 @@ bool RecipeFlags::any() const {
 }
 
 Recipe make_recipe(const std::string& stored, const RecipeFlags& flags) {
+  Json json = stored.empty() ? Json::object() : Json::parse(stored, nullptr, false);
   Recipe recipe;
-  if (!stored.empty()) read_stored(stored, recipe);
-  if (!flags.layout.empty()) recipe.layout = flags.layout;
-  if (!flags.channels.empty()) recipe.channels = flags.channels;
-  if (!flags.fit.empty()) recipe.fit = flags.fit;
-  if (flags.short_side) recipe.short_side = flags.short_side;
-  if (!flags.mean.empty()) recipe.mean = parse_numbers(flags.mean, "mean");
-  if (!flags.scale.empty()) recipe.scale = parse_numbers(flags.scale, "scale");
+  if (!json.is_object()) check(tools::parse_recipe(stored, recipe));  // says what is wrong with it
+  if (!flags.layout.empty()) json["layout"] = flags.layout;
+  if (!flags.channels.empty()) json["channels"] = flags.channels;
+  if (!flags.fit.empty()) json["fit"] = flags.fit;
+  if (flags.short_side) json["short_side"] = flags.short_side;
+  if (!flags.mean.empty()) json["mean"] = parse_numbers(flags.mean, "mean");
+  if (!flags.scale.empty()) json["scale"] = parse_numbers(flags.scale, "scale");
   if (!flags.size.empty()) {
-    recipe.size = parse_dims(flags.size, "--size");
-    if (recipe.size.size() != 2) fail_usage("--size is HEIGHTxWIDTH, got `" + flags.size + "`");
+    const std::vector<int64_t> size = parse_dims(flags.size, "--size");
+    if (size.size() != 2) fail_usage("--size is HEIGHTxWIDTH, got `" + flags.size + "`");
+    json["size"] = size;
   }
-  recipe.known |= flags.any();
-  one_of("layout", recipe.layout, {"NCHW", "NHWC"});
-  one_of("channels", recipe.channels, {"rgb", "bgr", "gray"});
-  one_of("fit", recipe.fit, {"stretch", "crop"});
+  check(tools::parse_recipe(json.dump(-1, ' ', false, Json::error_handler_t::replace), recipe));
+  recipe.known = !stored.empty() || flags.any();
   return recipe;
 }
 
+std::vector<std::string> read_labels(const std::string& path) {
+  std::vector<std::string> labels = read_lines(path);
+  if (labels.empty()) fail_usage("`" + path + "` has no names of classes");
+  for (size_t i = 0; i < labels.size(); ++i) {
+    try {
+      static_cast<void>(Json(labels[i]).dump());
+    } catch (const Json::type_error&) {
+      fail_usage(fmt::format("line {} of `{}` is no UTF-8 text", i + 1, path), "names of classes are in UTF-8");
+    }
+  }
+  return labels;
+}
+
 std::vector<std::string> make_labels(const std::string& stored, const RecipeFlags& flags) {
-  if (!flags.labels.empty()) return read_lines(flags.labels);
+  if (!flags.labels.empty()) return read_labels(flags.labels);
   std::vector<std::string> labels;
   if (stored.empty()) return labels;
   const Json json = Json::parse(stored, nullptr, false);
-  if (!json.is_array()) fail_usage("the model's labels are no JSON list");
-  for (const Json& item : json) labels.push_back(text_of(item, "labels"));
+  const auto is_text = [](const Json& item) { return item.is_string(); };
+  if (!json.is_array() || !std::all_of(json.begin(), json.end(), is_text))
+    fail_usage("the model's labels are no JSON list of texts");
+  for (const Json& item : json) labels.push_back(item.get<std::string>());
   return labels;
 }
 
 Array apply(Recipe& recipe, const Image& image, const mica_port_info& port) {
   complete(recipe, image, port);
   const int height = static_cast<int>(recipe.size[0]), width = static_cast<int>(recipe.size[1]);
-  const Image fitted = recipe.fit == "crop" ? crop(image, height, width, static_cast<int>(*recipe.short_side))
+  const Image fitted = recipe.fit == "crop" ? crop(image, height, width, static_cast<int>(recipe.short_side))
                                             : resize(image, height, width);
   const Axes axes = axes_of(recipe.layout, port);
   const size_t channels = recipe.channels == "gray" ? 1 : 3;
@@ -209,7 +176,7 @@ Array apply(Recipe& recipe, const Image& image, const mica_port_info& port) {
 std::string described(const Recipe& recipe) {
   std::string text =
       fmt::format("{} to {}x{} ({}{}), {}", recipe.channels, recipe.size[0], recipe.size[1], recipe.fit,
-                  recipe.fit == "crop" ? fmt::format(" of short side {}", *recipe.short_side) : "", recipe.layout);
+                  recipe.fit == "crop" ? fmt::format(" of short side {}", recipe.short_side) : "", recipe.layout);
   if (!recipe.mean.empty()) text += fmt::format(", mean {}", fmt::join(recipe.mean, ","));
   if (!recipe.scale.empty()) text += fmt::format(", scale {}", fmt::join(recipe.scale, ","));
   return text;

@@ -1,20 +1,15 @@
 // The recipe that turns a picture into a network's input: docs/preprocessing.md.
 #pragma once
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "array.h"
 #include "image.h"
+#include "mica/tools.hpp"
 #include "words.h"
 
 namespace mica::cli {
 
-// A recipe's keys; what is not set goes by the defaults.
-struct Recipe {
-  std::string input, layout, channels, fit;
-  std::vector<int64_t> size;  // height, width
-  std::optional<int64_t> short_side;
-  std::vector<double> mean, scale;
+struct Recipe : tools::Recipe {
   bool known = false;  // somebody gave one
 
   nlohmann::ordered_json json() const;

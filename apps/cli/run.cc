@@ -30,9 +30,10 @@ struct Output {
   bool is_list = false;
 };
 
-// Smallest, largest and mean of the finite elements.
+// Of the finite elements where the smallest and the largest stand, and the mean; nothing of complex ones.
 struct Summary {
-  double least = INFINITY, most = -INFINITY, mean = 0;
+  int64_t least = -1, most = -1;
+  double mean = 0;
   int64_t nan = 0, infinite = 0, count = 0;
 };
 Summary summary_of(const Tensor& tensor) {
@@ -40,12 +41,13 @@ Summary summary_of(const Tensor& tensor) {
   made.count = tensor.count();
   int64_t finite = 0;
   for (int64_t i = 0; i < made.count; ++i) {
-    const double value = number_at(tensor, i);
-    made.nan += std::isnan(value);
-    made.infinite += std::isinf(value);
-    if (!std::isfinite(value)) continue;
-    made.least = std::min(made.least, value);
-    made.most = std::max(made.most, value);
+    const double value = number_at(tensor, i), imaginary = imaginary_at(tensor, i);
+    const bool nan = std::isnan(value) || std::isnan(imaginary);
+    made.nan += nan;
+    made.infinite += !nan && (std::isinf(value) || std::isinf(imaginary));
+    if (!std::isfinite(value) || is_complex(tensor.dtype())) continue;
+    if (made.least < 0 || is_less(tensor, i, made.least)) made.least = i;
+    if (made.most < 0 || is_less(tensor, made.most, i)) made.most = i;
     made.mean += (value - made.mean) / static_cast<double>(++finite);
   }
   return made;
@@ -99,6 +101,16 @@ std::vector<Ranked> best_of(const Array& scores, int top) {
   return all;
 }
 
+Json element_json(const Tensor& tensor, int64_t index) {
+  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  if (index < 0) return nullptr;
+  if (tensor.dtype() == MICA_U64) return static_cast<uint64_t>(whole_at(tensor, index));
+  if (is_whole(tensor.dtype())) return whole_at(tensor, index);
+  if (is_complex(tensor.dtype()))
+    return Json::array({number(number_at(tensor, index)), number(imaginary_at(tensor, index))});
+  return number(number_at(tensor, index));
+}
+
 Json json_of(const Array& array) {
   Json made = {{"type", mica_dtype_name(array.dtype)}, {"shape", array.dims}};
   constexpr int64_t kShown = 32;
@@ -108,13 +120,12 @@ Json json_of(const Array& array) {
     return made;
   }
   const Summary s = summary_of(tensor);
-  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
-  made["min"] = number(s.least), made["max"] = number(s.most),
-  made["mean"] = s.count > s.nan + s.infinite ? Json(s.mean) : Json(nullptr);
+  made["min"] = element_json(tensor, s.least), made["max"] = element_json(tensor, s.most);
+  made["mean"] = s.least >= 0 ? Json(s.mean) : Json(nullptr);
   made["nan"] = s.nan, made["infinite"] = s.infinite;
   if (s.count > kShown) return made;
   made["values"] = Json::array();
-  for (int64_t i = 0; i < s.count; ++i) made["values"].push_back(number(number_at(tensor, i)));
+  for (int64_t i = 0; i < s.count; ++i) made["values"].push_back(element_json(tensor, i));
   return made;
 }
 
@@ -124,15 +135,25 @@ std::string line_of(const std::string& name, const Array& array) {
     for (size_t i = 0; i < array.strings->size() && i < 8; ++i) line += fmt::format(" \"{}\"", (*array.strings)[i]);
     return line;
   }
-  const Summary s = summary_of(array.tensor());
-  if (s.count <= 8) {
-    for (int64_t i = 0; i < s.count; ++i) line += fmt::format(" {:.6g}", number_at(array.tensor(), i));
-    return line;
-  }
-  line += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", s.least, s.most, s.mean);
+  const Tensor tensor = array.tensor();
+  const Summary s = summary_of(tensor);
+  constexpr int64_t kShown = 8;
+  const bool whole = s.count <= kShown;
+  if (whole || is_complex(array.dtype))
+    for (int64_t i = 0; i < s.count && i < kShown; ++i) line += " " + element_text(tensor, i);
+  if (whole) return line;
+  if (is_complex(array.dtype)) line += " …";
+  if (s.least >= 0)
+    line += fmt::format("  min {}  max {}  mean {:.6g}", element_text(tensor, s.least), element_text(tensor, s.most),
+                        s.mean);
   if (s.nan) line += fmt::format("  NaN {}", s.nan);
   if (s.infinite) line += fmt::format("  infinite {}", s.infinite);
   return line;
+}
+
+void check_single(const std::string& path, size_t arrays) {
+  if (ends_with(path, ".npy") && arrays != 1)
+    fail_usage(fmt::format("`{}` holds one array, and the outputs are {}", path, arrays), "save them as .npz");
 }
 
 void save(const std::string& path, const std::vector<Output>& outputs) {
@@ -141,7 +162,10 @@ void save(const std::string& path, const std::vector<Output>& outputs) {
     for (size_t k = 0; k < output.items.size(); ++k)
       arrays.emplace_back(output.is_list ? output.name + "." + std::to_string(k) : output.name,
                           output.items[k].tensor());
-  if (ends_with(path, ".npy") && arrays.size() == 1) return write_file(path, write_npy(arrays[0].second));
+  if (ends_with(path, ".npy")) {
+    check_single(path, arrays.size());
+    return write_file(path, write_npy(arrays[0].second));
+  }
   write_file(path, write_npz(arrays));
 }
 
@@ -194,23 +218,22 @@ void print_json(const RunFlags& flags, const Feed& feed, const Answer& answer) {
     }
     made["outputs"].push_back(row);
   }
-  fmt::print("{}\n", made.dump(2, ' ', false, Json::error_handler_t::replace));
+  put("{}\n", made.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 void print_text(const Answer& answer) {
   const auto& [outputs, best, labels, load_ms, run_ms, memory] = answer;
   for (const Ranked& r : best) {
     const auto index = static_cast<size_t>(r.index);
-    fmt::print("{}  {:.3f}\n", index < labels.size() ? labels[index] : std::to_string(index), r.score);
+    put("{}  {:.3f}\n", index < labels.size() ? labels[index] : std::to_string(index), r.score);
   }
   if (!best.empty()) return;
   for (const Output& output : outputs)
     for (size_t k = 0; k < output.items.size() || (output.is_list && k == 0); ++k) {
       if (output.items.empty())
-        fmt::print("{}  {} empty\n", output.name, output.type);
+        put("{}  {} empty\n", output.name, output.type);
       else
-        fmt::print("{}\n",
-                   line_of(output.is_list ? fmt::format("{}[{}]", output.name, k) : output.name, output.items[k]));
+        put("{}\n", line_of(output.is_list ? fmt::format("{}[{}]", output.name, k) : output.name, output.items[k]));
     }
 }
 
@@ -238,7 +261,7 @@ Feed feed_of(const Model& model, const RunFlags& flags, int step) {
 void run_steps(const RunFlags& flags, const Model& model, Feed& feed, Answer& answer) {
   Session session = take(model.session(flags.model.session_options()));
   mica_run_options options = MICA_INIT(mica_run_options);
-  options.timeout_ns = static_cast<int64_t>(flags.timeout_ms * 1e6);
+  options.timeout_ns = static_cast<int64_t>(std::ceil(flags.timeout_ms * 1e6));  // 0: no limit
   const bool save_each = flags.save.find("{step}") != std::string::npos;
   for (int step = 0; step < flags.steps; ++step) {
     if (step > 0) feed = feed_of(model, flags, step);
@@ -255,15 +278,34 @@ void run_steps(const RunFlags& flags, const Model& model, Feed& feed, Answer& an
   answer.memory = take(session.memory());
 }
 
+// What --save is going to write, of all steps.
+std::vector<std::string> saved_files(const RunFlags& flags) {
+  if (flags.save.empty()) return {};
+  std::vector<std::string> files;
+  const int steps = flags.save == at_step(flags.save, 0) ? 1 : flags.steps;
+  for (int step = 0; step < steps; ++step) files.push_back(at_step(flags.save, step));
+  return files;
+}
+
+// Labels without scores of as many classes name nothing.
+void say_labels(const Answer& answer) {
+  if (answer.labels.empty() || scores_of(answer.outputs, answer.labels.size())) return;
+  say(fmt::format("warning: there are names for {} classes, and no output is a row of as many scores",
+                  answer.labels.size()));
+}
+
 int run(const RunFlags& flags) {
+  set_written(saved_files(flags));
   const Context context = flags.model.context();
   const auto loading = Clock::now();
   const Model model = flags.model.load(context);
+  if (model.outputs() != 1) check_single(flags.save, model.outputs());
   Answer answer;
   answer.load_ms = milliseconds_since(loading);
   Feed feed = feed_of(model, flags, 0);
   answer.labels = make_labels(model.metadata("mica.labels"), flags.input.recipe);
   run_steps(flags, model, feed, answer);
+  if (flags.top > 0) say_labels(answer);
   const Array* scores = flags.top > 0 ? scores_of(answer.outputs, answer.labels.size()) : nullptr;
   if (scores) answer.best = best_of(*scores, flags.top);
   if (flags.format == "json")
@@ -279,13 +321,14 @@ std::function<int()> add_run(Words& words) {
   auto flags = std::make_shared<RunFlags>();
   flags->model.add(words);
   flags->input.add(words, true);
-  words.option("--save", flags->save, "OUT.npz: every output under its own name (OUT.npy for a single one)");
+  words.option("--save", flags->save, "OUT.npz: every output under its own name (OUT.npy for a single one)")
+      .not_empty();
   words.option("--top", flags->top, "classes to print when the output holds scores; 0: none").shows_default();
   words
       .option("--steps", flags->steps,
               "runs behind each other, states going on; {step} in a file's name is the number of the step, from 0")
       .positive();
-  words.option("--timeout-ms", flags->timeout_ms, "end the run with an error when it takes longer").not_negative();
+  words.option("--timeout-ms", flags->timeout_ms, "end the run with an error when it takes longer").between(0, 1e9);
   words.format(flags->format, {"table", "json"});
   return [flags] { return run(*flags); };
 }

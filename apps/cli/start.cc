@@ -4,9 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 
 #include "table.h"
 #include "verbs.h"
@@ -50,29 +52,45 @@ Start measure(const ModelFlags& flags, const Feed& feed) {
   return made;
 }
 
+// How a process ended that told nothing: it has said why itself, unless a signal ended it.
+[[noreturn]] void fail_as(int status) {
+  if (WIFEXITED(status)) throw Failed(WEXITSTATUS(status), "");
+  throw Failed(kModel,
+               fmt::format("error[MICA7002]: signal {} ended the process that measured the start\n", WTERMSIG(status)));
+}
+
+[[noreturn]] void fail_system(const char* what, int reason) {
+  throw Failed(kModel, fmt::format("error[MICA7002]: cannot {}: {}\n", what, std::generic_category().message(reason)));
+}
+
+// In a child: what it leaves behind is its exit code.
+int tell(int to, const ModelFlags& flags, const Feed& feed) {
+  try {
+    const Start made = measure(flags, feed);
+    return ::write(to, &made, sizeof made) == static_cast<ssize_t>(sizeof made) ? kOk : kModel;
+  } catch (const Failed& failed) {
+    complain(failed.what());
+    return failed.exit;
+  } catch (const std::exception& failed) {
+    complain(std::string("error[MICA1099]: ") + failed.what() + "\n");
+    return kModel;
+  }
+}
+
 // A fresh process's peak is its own: what the parent or an earlier model took does not hide it.
 Start in_a_process(const ModelFlags& flags, const Feed& feed) {
   int ends[2];
-  if (::pipe(ends) != 0) fail_usage("no pipe to a process that measures");
+  if (::pipe(ends) != 0) fail_system("make a pipe", errno);
   const pid_t child = ::fork();
-  if (child < 0) fail_usage("no process to measure in");
+  if (child < 0) fail_system("start a process", errno);
+  if (child == 0) ::_exit(tell(ends[1], flags, feed));
   Start made;
-  if (child == 0) {
-    int code = 1;
-    try {
-      made = measure(flags, feed);
-      code = ::write(ends[1], &made, sizeof made) == static_cast<ssize_t>(sizeof made) ? 0 : 1;
-    } catch (const std::exception& failed) {
-      say(failed.what());
-    }
-    ::_exit(code);
-  }
   ::close(ends[1]);
   const bool whole = ::read(ends[0], &made, sizeof made) == static_cast<ssize_t>(sizeof made);
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (!whole) fail_usage("the process that measured the start ended early");
+  if (!whole) fail_as(status);
   return made;
 }
 
@@ -114,9 +132,9 @@ int measure_start(const ModelFlags& model, const InputFlags& input, const std::s
                     {"packed_bytes", s.memory.packed_weights}});
   }
   if (format == "json")
-    fmt::print("{}\n", rows.dump(2));
+    put("{}\n", rows.dump(2));
   else
-    fmt::print("{}", table.text(format));
+    put("{}", table.text(format));
   return kOk;
 }
 

@@ -72,6 +72,7 @@ std::string summary(const TuneFlags& flags, const tools::TuneReport& report) {
 
 int run(TuneFlags flags) {
   if (flags.out.empty()) flags.out = flags.model.path + ".tune";
+  set_written({flags.out});
   flags.model.threads = 1;
   flags.model.tuning = "none";
   const Context context = flags.model.context();
@@ -88,9 +89,9 @@ int run(TuneFlags flags) {
     check(tools::tune(model.get(), options, report));
   }
   if (flags.format == "json")
-    fmt::print("{}\n", json_of(flags, report).dump(2, ' ', false, Json::error_handler_t::replace));
+    put("{}\n", json_of(flags, report).dump(2, ' ', false, Json::error_handler_t::replace));
   else
-    fmt::print("{}", table_of(report, flags.format));
+    put("{}", table_of(report, flags.format));
   say(summary(flags, report));
   return kOk;
 }
@@ -101,7 +102,8 @@ std::function<int()> add_tune(Words& words) {
   auto flags = std::make_shared<TuneFlags>();
   flags->model.add(words, false);
   flags->input.add(words, false);
-  words.option("-o,--out", flags->out, "the file of choices; MODEL.tune, which is used whenever the model is loaded");
+  words.option("-o,--out", flags->out, "the file of choices; MODEL.tune, which is used whenever the model is loaded")
+      .not_empty();
   words.option("--seconds", flags->seconds, "of measured runs; five of each choice at least")
       .between(0, 3600)
       .shows_default();

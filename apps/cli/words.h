@@ -19,9 +19,11 @@ class Word {
 
   Word& required();
   Word& one_of(const std::vector<std::string>& allowed);
-  Word& between(double least, double most);
+  Word& between(double least, double most);  // NaN is not
   Word& positive();
-  Word& not_negative();
+  Word& whole();                            // 0 … 2^64 - 1
+  Word& not_empty();                        // a file's name
+  Word& excludes(const Word& other);        // the two together are an error
   Word& split_at(char separator);           // several values in one word
   Word& shows_default();                    // in the help
   Word& in_group(const std::string& name);  // of the help

@@ -8,7 +8,9 @@
 Needs nothing but Python itself. The last line is `N passed, N failed`.
 """
 import json
+import os
 import re
+import stat
 import struct
 import subprocess
 import sys
@@ -22,8 +24,10 @@ DIGITS, SEVEN = FOLDER / "digits.onnx", FOLDER / "7.png"
 failures, count = [], 0
 
 
-def mica(*words, code=0):
-    done = subprocess.run([MICA, *map(str, words)], capture_output=True, text=True)
+def mica(*words, code=0, **streams):
+    if not streams:
+        streams = {"stdout": subprocess.PIPE}
+    done = subprocess.run([MICA, *map(str, words)], stderr=subprocess.PIPE, text=True, **streams)
     said = f"mica {' '.join(map(str, words))}: exit {done.returncode}, expected {code}: {done.stderr[:300]}"
     expect(done.returncode == code, said)
     return done
@@ -54,9 +58,9 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def value_info(name, dims):
+def value_info(name, dims, dtype=1):
     shape = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d)) for d in dims)
-    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
 
 
 def node(op, inputs, outputs, domain="", factor=None):
@@ -67,8 +71,21 @@ def node(op, inputs, outputs, domain="", factor=None):
     return made + (field(7, domain) if domain else b"")
 
 
-def model(nodes, inputs, outputs):
+def external(name, count, location):
+    """A tensor of floats whose numbers lie in a file beside the model."""
+    entry = field(1, "location") + field(2, location)
+    return field(1, count) + field(2, 1) + field(8, name) + field(13, entry) + field(14, 1)
+
+
+def npy(descr, dims, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(dims)}, }}".encode()
+    header += b" " * (64 - (len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+def model(nodes, inputs, outputs, tensors=()):
     graph = b"".join(field(1, n) for n in nodes) + field(2, "test")
+    graph += b"".join(field(5, t) for t in tensors)
     graph += b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs)
     opsets = field(8, field(2, 17)) + field(8, field(1, "com.example") + field(2, 1))
     return field(1, 8) + field(7, graph) + opsets
@@ -116,6 +133,157 @@ def run(place):
     labelled = mica("run", DIGITS, SEVEN, "--labels", place / "labels.txt")
     expect(labelled.stdout.startswith("digit 7  "), "labels of a file")
     expect("MICA4003" in mica("run", DIGITS, SEVEN, "--timeout-ms", "0.000001", code=3).stderr, "a deadline")
+
+
+def streams(place):
+    """Output that is lost is an error; talk that is lost changes no exit code; a reader may go away."""
+    for words in (("run", DIGITS, SEVEN, "--format", "json"), ("inspect", DIGITS, "--stage", "plan"), ("ops",),
+                  ("inspect", DIGITS, "--format", "html"), ("doctor", "--no-measure"), ("--help",), ("--version",)):
+        with open("/dev/full", "w") as full:
+            said = mica("-q", *words, stdout=full, code=3).stderr
+        expect("MICA7001" in said and "stdout: No space left" in said, f"a full disk: {words}: {said}")
+        script = ["sh", "-c", 'exec "$0" "$@" >&-', MICA, *map(str, words)]
+        done = subprocess.run(script, capture_output=True, text=True)
+        expect(done.returncode == 3 and "MICA7001" in done.stderr, f"no stdout: {words}: {done.stderr}")
+    for words, code in (("run", "nofile"), 3), (("run", DIGITS, SEVEN), 0), (("rnu",), 2):
+        for where in ("2>/dev/full", "2>&-"):
+            script = f'exec "$0" "$@" >/dev/null {where}'
+            done = subprocess.run(["sh", "-c", script, MICA, *map(str, words)])
+            expect(done.returncode == code, f"{words} {where}: exit {done.returncode}")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([MICA, "ops"], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    expect(done.stderr == "", f"a reader that went away: {done.stderr}")
+
+
+def files(place):
+    """What is written: never over what is read, nor over what is no file; links and permissions stay."""
+    source, soft, hard = place / "source.onnx", place / "soft.onnx", place / "hard.onnx"
+    source.write_bytes(DIGITS.read_bytes())
+    soft.symlink_to(source.name)
+    os.link(source, hard)
+    for out in (source, soft, hard):
+        for words in (("convert", source, "-o", out), ("run", source, SEVEN, "--save", out),
+                      ("tune", source, "--seconds", "0", "-o", out), ("inspect", source, "--stage", "graph", "-o", out),
+                      ("bench", source, "--seconds", "0", "--trace", out), ("inspect", source, "-o", out)):
+            said = mica(*words, code=2).stderr
+            expect("MICA6001" in said and "same file" in said, f"an output that is the model: {words}: {said}")
+    expect(source.read_bytes() == DIGITS.read_bytes(), "the model is untouched")
+    picture = place / "picture.png"
+    picture.write_bytes(SEVEN.read_bytes())
+    mica("run", DIGITS, picture, "--save", picture, code=2)
+    mica("convert", DIGITS, "--input", f"image={picture}", "-o", picture, code=2)
+    mica("tune", DIGITS, "--seconds", "0", "-o", picture, code=2)
+    expect(picture.read_bytes() == SEVEN.read_bytes(), "the picture is untouched")
+    weights, outside = place / "weights.bin", place / "outside.onnx"
+    numbers = struct.pack("<256f", *range(256))
+    weights.write_bytes(numbers)
+    tensors = [external("w", 256, weights.name)]
+    product = node("Mul", ["x", "w"], ["y"])
+    outside.write_bytes(model([product], [value_info("x", [256])], [value_info("y", [256])], tensors))
+    mica("run", outside, "--save", place / "product.npz")
+    for words in (("convert", outside, "-o"), ("run", outside, "--save"),
+                  ("inspect", outside, "--stage", "import", "-o")):
+        expect("same file" in mica(*words, weights, code=2).stderr, "an output that holds the weights")
+    expect(weights.read_bytes() == numbers, "the weights are untouched")
+    target, link, pipe = place / "target.npz", place / "link.npz", place / "pipe"
+    target.write_bytes(b"")
+    target.chmod(0o640)
+    link.symlink_to(target.name)
+    mica("run", DIGITS, SEVEN, "--save", link)
+    expect(link.is_symlink() and zipfile.is_zipfile(target), "a link is followed")
+    expect(stat.S_IMODE(target.stat().st_mode) == 0o640, "permissions stay")
+    os.mkfifo(pipe)
+    for words in (("run", DIGITS, SEVEN, "--save"), ("inspect", DIGITS, "-o"), ("convert", DIGITS, "-o")):
+        expect("MICA7001" in mica(*words, pipe, code=3).stderr, "what is no file is not replaced")
+    expect(stat.S_ISFIFO(pipe.stat().st_mode), "the pipe is there")
+    for words in (("--input", "image=none.npy"), ("none.png",), (place,), ("--labels", "none.txt"),
+                  ("--labels", place)):
+        said = mica("run", DIGITS, *words, code=3).stderr
+        expect("MICA7001" in said and ("No such file" in said or "Is a directory" in said), f"the reason: {said}")
+
+
+def numbers(place):
+    """Elements are shown as they are."""
+    def shown(dtype, descr, data, *words):
+        (place / "same.onnx").write_bytes(
+            model([node("Identity", ["x"], ["y"])], [value_info("x", [2], dtype)], [value_info("y", [2], dtype)]))
+        (place / "x.npy").write_bytes(npy(descr, [2], data))
+        return mica("run", place / "same.onnx", place / "x.npy", *words).stdout
+
+    for dtype, descr, form, pair in ((7, "<i8", "<2q", (9007199254740993, -9223372036854775807)),
+                                     (13, "<u8", "<2Q", (18446744073709551615, 9007199254740993)),
+                                     (6, "<i4", "<2i", (1234567890, -1234567891))):
+        data = struct.pack(form, *pair)
+        output = json.loads(shown(dtype, descr, data, "--format", "json"))["outputs"][0]
+        expect(output["values"] == list(pair), f"integers in JSON: {output}")
+        expect((output["min"], output["max"]) == (min(pair), max(pair)), f"their smallest and largest: {output}")
+        text = shown(dtype, descr, data)
+        expect(text.split()[2:] == [str(n) for n in pair], f"integers as text: {text}")
+    data = struct.pack("<4d", 1, 2, 0.5, -3)
+    output = json.loads(shown(15, "<c16", data, "--format", "json"))["outputs"][0]
+    expect(output["values"] == [[1, 2], [0.5, -3]] and output["min"] is None, f"complex numbers in JSON: {output}")
+    expect(shown(15, "<c16", data).split()[2:] == ["1+2j", "0.5-3j"], "complex numbers as text")
+    two = place / "two.onnx"
+    nodes = [node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["z"])]
+    two.write_bytes(model(nodes, [value_info("x", [2])], [value_info("y", [2]), value_info("z", [2])]))
+    expect("`" in mica("run", two, "--save", place / "two.npy", code=2).stderr, "one array in a .npy file")
+    expect(not (place / "two.npy").exists(), "none is written")
+    mica("run", two, "--save", place / "two.npz")
+
+
+def wrong(place):
+    """Values that cannot be are usage errors, with the value in the text."""
+    out = place / "wrong.mica"
+    for words in ("--size 9x9", "--size 0x0", "--size -1x8", "--channels rgb", "--layout NHWC", "--scale nan",
+                  "--mean 1,2,3", "--fit crop --short-side 1", "--fit pad", "--bound batch=", "--bound batch=4x5",
+                  "--bound batch=x", "--bound batch=0", "--bound batch=2 --bound batch=3", "--check-seconds nan",
+                  "--check-seconds -1", "--check-seconds 1e300", "--without-rule drop-identitty", "--seed -1",
+                  "--seed 99999999999999999999", "--shape image=1x1x8x8 --shape image=2x1x8x8"):
+        said = mica("convert", DIGITS, "-o", out, *words.split(), "--no-check", code=2)
+        expect("error[MICA" in said.stderr and "1099" not in said.stderr and len(said.stderr) < 400, said.stderr)
+        expect(not out.exists(), f"nothing is written: {words}")
+    (place / "labels").write_bytes(b"a\xff\n")
+    (place / "none").write_bytes(b"\n")
+    for name in ("labels", "none"):
+        said = mica("convert", DIGITS, "-o", out, "--labels", place / name, code=2).stderr
+        expect("MICA6001" in said and str(place / name) in said, f"names of classes: {said}")
+    for words in ("--steps 0", "--steps -1", "--timeout-ms -1", "--timeout-ms nan", "--timeout-ms 1e300", "--size 8x8",
+                  "--seed 1.5", "--threads -1"):
+        said = mica("run", DIGITS, *words.split(), code=2).stderr
+        expect("MICA6001" in said and len(said) < 400, f"{words}: {said}")
+    said = mica("run", DIGITS, SEVEN, "--timeout-ms", "1e-9", code=3).stderr
+    expect("MICA4003" in said, "a limit is one, however short")
+    (place / "few").write_text("a\nb\n")
+    expect("2 classes" in mica("run", DIGITS, SEVEN, "--labels", place / "few").stderr, "names of other classes")
+    for words in ("bench --start --trace x", "bench --start --layers", "bench --explain --layers",
+                  "bench --seconds nan", "inspect --constants", "tune --seconds nan", "run --save="):
+        verb, *rest = words.split()
+        mica(verb, DIGITS, *rest, code=2)
+    for words in ("conv --spellings", "conv --rules", "--rules --spellings"):
+        mica("ops", *words.split(), code=2)
+    said = mica("bench", DIGITS, "--start", "--run-shape", "image=2x1x9x9", code=3).stderr
+    expect(said.count("error[") == 1, f"one error: {said}")
+
+
+def undecided(place):
+    """A check that cannot be done as was asked, and one that shows nothing."""
+    out, other, nan = place / "checked.mica", place / "other.mica", place / "nan.npy"
+    nan.write_bytes(npy("<f4", [1, 1, 8, 8], struct.pack("<64f", *[float("nan")] * 64)))
+    said = mica("convert", DIGITS, "-o", out, "--input", f"foo={nan}", code=2).stderr
+    expect("MICA6002" in said, f"an input that there is not: {said}")
+    mica("convert", DIGITS, "-o", out, "--run-shape", "image=3x3", code=3)
+    done = mica("convert", DIGITS, "-o", out, "--input", f"image={nan}", code=1)
+    expect("shows nothing" in done.stdout, f"NaN alone: {done.stdout}")
+    done = mica("convert", DIGITS, "-o", out, "--input", f"image={nan}", "--format", "json", code=1)
+    expect(json.loads(done.stdout)["check"]["shows_nothing"] is True, "NaN alone, in JSON")
+    done = mica("compare", DIGITS, out, nan, code=1)
+    expect("MICA4010" in done.stderr and "nothing finite" in done.stdout, f"NaN alone: {done.stdout}")
+    for words in (("convert", out, "-o", other), ("inspect", out, "--stage", "graph"),
+                  ("inspect", out, "--stage", "import")):
+        said = mica(*words, code=2).stderr
+        expect("MICA6001" in said and "compiled already" in said, f"a compiled model: {said}")
 
 
 def convert(place):
@@ -277,7 +445,8 @@ def custom(place):
 
 with tempfile.TemporaryDirectory() as folder:
     place = Path(folder)
-    for test in (usage, run, convert, measure, tune, halves, planted, inspect, custom):
+    for test in (usage, run, streams, files, numbers, wrong, undecided, convert, measure, tune, halves, planted,
+                 inspect, custom):
         test(place)
     tables()
 print("".join(f"{line}\n" for line in failures) + f"{count - len(failures)} passed, {len(failures)} failed")
