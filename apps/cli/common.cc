@@ -152,14 +152,7 @@ void set_written(std::vector<std::string> paths) {
 }
 const std::vector<std::string>& written() { return written_files(); }
 
-void check_not_written(const std::string& path) {
-  for (const std::string& target : written_files()) {
-    std::error_code code;  // files that are not there are not the same
-    if (std::filesystem::equivalent(path, target, code))
-      fail_usage(fmt::format("cannot write `{}`: it is the same file as `{}`, which is read", target, path),
-                 "name another file to write");
-  }
-}
+void check_not_written(const std::string& path) { check(tools::check_not_written(path, written_files())); }
 
 std::string read_text(const std::string& path) {
   check_not_written(path);

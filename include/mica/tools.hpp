@@ -83,6 +83,8 @@ mica_error* read_file(const std::string& path, std::string& bytes);
 // Another program sees the old file or the whole new one: links are followed, permissions kept, and what is there but
 // no regular file is refused. Errors: 7001 with the system's reason.
 mica_error* write_file(const std::string& path, const std::string& bytes);
+// 6001 when a file that is read is one of those that are going to be written, by whatever name or link.
+mica_error* check_not_written(const std::string& path, const std::vector<std::string>& written);
 
 // ---- Measuring: on a session whose inputs are set, and without a stage callback of the caller's ----
 

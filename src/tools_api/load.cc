@@ -53,7 +53,7 @@ Result<Model*> compiled_or_not(mica_context* context, const std::string& path, c
   if (!looks_like_plan(file.bytes()))
     return load_source(context, Source{.path = path, .bytes = {}, .folder = {}}, options, report);
   MICA_TRY_STATUS(check_none(options, path));
-  MICA_TRY_STATUS(check_not_written(path, options.written));
+  MICA_TRY_STATUS(mica::check_not_written(path, options.written));
   return load_model(context->core, std::move(file), {.name = path});
 }
 

@@ -87,3 +87,24 @@ def test_convert(digits_path, tmp_path):
     with pytest.raises(mica.Error) as caught:
         mica.load(out, strict=True)
     assert caught.value.code == 6001
+
+
+@pytest.mark.parametrize(
+    "options, code",
+    [({"preprocess": '{"size": [0, 0]}'}, 6001), ({"preprocess": "{bad"}, 6001), ({"rules_off": ["x"]}, 6002),
+     ({"keep": ["x"]}, 6002)],
+)
+def test_convert_refuses_what_cannot_be(digits_path, tmp_path, options, code):
+    with pytest.raises(mica.Error) as caught:
+        mica.convert(digits_path, tmp_path / "a.mica", **options)
+    assert caught.value.code == code and not os.listdir(tmp_path)
+
+
+def test_convert_does_not_write_over_its_source(digits_path, tmp_path):
+    source, link = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    source.write_bytes(digits_path.read_bytes())
+    link.symlink_to(source.name)
+    for out in (source, link):
+        with pytest.raises(mica.Error) as caught:
+            mica.convert(source, out)
+        assert caught.value.code == 6001 and source.read_bytes() == digits_path.read_bytes()
