@@ -67,7 +67,8 @@ mica_error* convert_file(mica_context* context, const std::string& path, const s
 // ---- Measuring: on a session whose inputs are set, and without a stage callback of the caller's ----
 
 struct BenchOptions {
-  double seconds = 2;
+  double seconds = 2;                          // of timed runs, after a warm-up of a tenth of it
+  int64_t warm_runs = 0;                       // and of at least so many runs
   bool layers = false;                         // also time the stages, in runs of their own
   std::function<void(double share)> progress;  // now and then, 0 … 1; what it throws ends the measurement and comes out
 };

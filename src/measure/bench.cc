@@ -122,7 +122,8 @@ Result<BenchResult> bench(Session& session, const BenchOptions& options) {
   MICA_TRY(const int64_t first, timed_run(session));
   result.first_ms = ms(first);
   const auto limit = static_cast<int64_t>(std::clamp(options.seconds, 0.0, 1e6) * 1e9);
-  for (const int64_t begin = now_ns(); now_ns() - begin < limit / 10;) {
+  int64_t warm = 0;
+  for (const int64_t begin = now_ns(); warm < options.warm_runs || now_ns() - begin < limit / 10; ++warm) {
     if (options.progress) options.progress(0);
     MICA_TRY_STATUS(session.run());
   }

@@ -9,7 +9,8 @@
 namespace mica {
 
 struct BenchOptions {
-  double seconds = 2;  // of timed runs, after a warm-up of a tenth of it
+  double seconds = 2;     // of timed runs, after a warm-up of a tenth of it
+  int64_t warm_runs = 0;  // and of at least so many runs
   int64_t least_runs = 5;
   bool layers = false;  // also time the stages, in runs of their own
   std::function<void(double share)> progress;

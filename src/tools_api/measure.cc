@@ -29,6 +29,7 @@ Status run_bench(mica_session* session, const BenchOptions& options, BenchReport
   MICA_CHECK(session && !session->stage, kUsage, "measuring needs a session without a stage callback");
   mica::BenchOptions inner;
   inner.seconds = options.seconds;
+  inner.warm_runs = options.warm_runs;
   inner.layers = options.layers;
   inner.progress = options.progress;
   MICA_TRY(const mica::BenchResult found, mica::bench(*session->core, inner));
