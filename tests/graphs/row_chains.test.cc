@@ -1,8 +1,6 @@
 // Chains of rows: the same bits as stage by stage, for awkward windows, branches, batches and any number of threads.
 #include <gtest/gtest.h>
 
-#include "measure/explain.h"
-#include "support/forced.h"
 #include "support/run_graph.h"
 
 namespace mica {
@@ -159,37 +157,6 @@ TEST(RowChains, WindowsAreSmall) {
     arena[chained] = machinery.session().runner().arena_bytes();
   }
   EXPECT_LT(arena[1] * 2, arena[0]);
-}
-
-std::vector<StageChoice> choices_of(const std::string& text, RowChainMode mode) {
-  RunOptions options;
-  options.runner.row_chains = mode;
-  Machinery machinery(support::compiled(text, options), options);
-  const OwnedTensor x = support::filled(machinery.session().input_type(0), 3, 5);
-  EXPECT_TRUE(machinery.session().set_input(0, x.view()).ok());
-  return value_or_throw(explain(machinery.session()));
-}
-
-// What is said of a stage, and whether it does what is forced, does not end where stages are run by rows.
-TEST(RowChains, StagesAreExplained) {
-  const std::string text = text_of(inverted("explained", "40,12", "groups=24, pads=[1,1,1,1]"));
-  for (const char* forced : {"", "implicit", "depthwise"}) {
-    SCOPED_TRACE(forced);
-    const support::Forced force(forced);
-    const auto alone = choices_of(text, RowChainMode::kNever), chained = choices_of(text, RowChainMode::kAlways);
-    ASSERT_EQ(alone.size(), 6u);
-    ASSERT_EQ(chained.size(), alone.size());
-    const bool depthwise = std::string(forced) == "depthwise";
-    for (size_t i = 0; i < alone.size(); ++i) {
-      EXPECT_EQ(chained[i].name, alone[i].name);
-      EXPECT_NE(alone[i].kernel, "row_chain");
-      EXPECT_EQ(chained[i].kernel, "row_chain");
-      EXPECT_NE(chained[i].choice.find(" kcycles, "), std::string::npos) << chained[i].choice;
-      EXPECT_NE(chained[i].choice.find(" (chosen)"), std::string::npos) << chained[i].choice;
-      EXPECT_EQ(chained[i].can_force, *forced && (!depthwise || i % 3 == 1)) << i;
-      EXPECT_EQ(chained[i].is_forced, chained[i].can_force) << i;
-    }
-  }
 }
 
 }  // namespace
