@@ -8,7 +8,8 @@ For each model, medians over rounds of `mica bench` runs, one thread and several
   idle     time of one thread over that of several: how the work scales. Virtual processors may be threads of one core
            for a while: a round counts only when multiply-adds alone, measured before and after it, scale with the
            threads. Rounds go on until enough count, for --patience seconds; none: no figure, and the limit is missed
-  beside   time of several threads over that of one, both beside a process that keeps one processor busy
+  beside   time of several threads over that of one, both beside a process that keeps one processor busy, behind 100
+           runs to warm up
   four     runs a second of four processes at once over those of one, all with several threads
 The limits: `idle` at least 0.925 a thread, `beside` at most 1.05 in the median of all models and 1.15 for each, `four`
 at least 0.95. Exit code 1 when one does not hold. For a machine without other work; ratios of a machine with other work
@@ -25,11 +26,13 @@ import sys
 import time
 
 LEAST_IDLE, LEAST_CEILING = 0.925, 0.95  # of a thread, each
+WARM_UP = 100  # runs beside the neighbour before those that count
 MOST_BESIDE, MOST_BESIDE_OF_ONE, LEAST_OF_FOUR = 1.05, 1.15, 0.95
 
 
-def start(options, model, threads):
+def start(options, model, threads, warm_up=0):
     command = [options.mica, "bench", model, "--threads", str(threads), "--seconds", str(options.seconds)]
+    command += ["--warm-up", str(warm_up)]
     return subprocess.Popen(command + ["--format", "json"], stdout=subprocess.PIPE, text=True)
 
 
@@ -47,8 +50,8 @@ def runs_at_once(options, model, threads, processes):
 
 
 def times(options, model):
-    """Median ms of one thread and of several, round by round."""
-    return [[finished(start(options, model, n)) for n in (1, options.threads)] for _ in range(options.rounds)]
+    """Median ms of one thread and of several behind their warm-up, round by round."""
+    return [[finished(start(options, model, n, WARM_UP)) for n in (1, options.threads)] for _ in range(options.rounds)]
 
 
 def ceiling(options):

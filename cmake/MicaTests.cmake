@@ -153,6 +153,9 @@ mica_python_test(peer_table ${tests}/peer_table)
 if(TARGET mica AND NOT MICA_SANITIZE)
   mica_python_test(kernel_gates ${CMAKE_CURRENT_SOURCE_DIR}/bench/kernels/gates.py --mica $<TARGET_FILE:mica>)
   set_tests_properties(kernel_gates PROPERTIES LABELS perf RUN_SERIAL ON TIMEOUT 1800)
+  # perf_gate_self_test: this build beside itself, and beside itself with a planted slowdown.
+  mica_python_test(perf_gate_self_test ${tests}/perf_gate/self_test.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(perf_gate_self_test PROPERTIES LABELS perf RUN_SERIAL ON TIMEOUT 600)
 endif()
 # perf_gate: what tools/perf_gate tells from noise.
 if(Python3_FOUND)

@@ -20,6 +20,7 @@ struct BenchFlags {
   ModelFlags model;
   InputFlags input;
   double seconds = 2;
+  int64_t warm_runs = 0;
   bool layers = false, explain = false, start = false;
   std::string format, trace, force;
 };
@@ -122,6 +123,16 @@ std::string ceilings(const Numbers& n, const std::string& format) {
   return table.text(format);
 }
 
+Json explanation_json(const BenchFlags& flags, const std::vector<tools::StageChoice>& choices) {
+  Json made = {{"model", flags.model.path}, {"stages", Json::array()}};
+  for (const tools::StageChoice& c : choices) {
+    Json stage = {{"name", c.name}, {"op", c.op}, {"kernel", c.kernel}, {"choice", c.choice}, {"tuned", c.is_tuned}};
+    if (!flags.force.empty()) stage["can_force"] = c.can_force, stage["forced"] = c.is_forced;
+    made["stages"].push_back(std::move(stage));
+  }
+  return made;
+}
+
 // The stages' algorithms instead of their times.
 int explain(const BenchFlags& flags, const Session& session) {
   std::vector<tools::StageChoice> choices;
@@ -133,7 +144,10 @@ int explain(const BenchFlags& flags, const Session& session) {
     table.row({c.op, c.kernel, c.name, c.is_tuned ? c.choice + ". Measured: `mica tune`" : c.choice});
     can += c.can_force, does += c.is_forced, tuned += c.is_tuned;
   }
-  put("{}", table.text(flags.format));
+  if (flags.format == "json")
+    put("{}\n", explanation_json(flags, choices).dump(2, ' ', false, Json::error_handler_t::replace));
+  else
+    put("{}", table.text(flags.format));
   if (tuned) say(fmt::format("{} of {} stages by measured choices", tuned, choices.size()));
   if (!flags.force.empty()) say(fmt::format("{}: can do {} stages, does {}", flags.force, can, does));
   return kOk;
@@ -158,6 +172,7 @@ int run(const BenchFlags& flags) {
     Progress progress("measuring");
     tools::BenchOptions options;
     options.seconds = flags.seconds;
+    options.warm_runs = flags.warm_runs;
     options.layers = flags.layers;
     options.progress = [&](double share) { progress.update(share); };
     check(tools::bench(session.get(), options, n.report));
@@ -187,6 +202,7 @@ std::function<int()> add_bench(Words& words) {
   flags->model.add(words);
   flags->input.add(words, false);
   words.option("--seconds", flags->seconds, "of timed runs").between(0, 3600).shows_default();
+  words.option("--warm-up", flags->warm_runs, "at least so many runs before the timed ones").between(0, 1000000);
   const Word layers =
       words.flag("--layers", flags->layers, "time, kernel, GFLOP/s and share of the peak of every stage");
   Word explain =

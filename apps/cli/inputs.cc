@@ -89,8 +89,18 @@ class FeedMaker {
   void add(size_t index, const std::string& source, Array array) {
     const mica_port_info port = model_.input(index);
     if (!given_.insert(index).second) fail_usage(fmt::format("input `{}` is given twice", port.name));
-    if (array.dtype == MICA_F64 && port.dtype == MICA_F32) array = convert_to(array, MICA_F32);  // numpy's default
-    feed_.items.push_back({index, port.name, source, std::move(array)});
+    if (array.dtype == MICA_F64 && port.dtype == MICA_F32) {
+      array = convert_to(array, MICA_F32);
+      if (flags_.says_conversions)
+        say(fmt::format("note: `{}` is f64, and is rounded to f32 for input `{}`", source, port.name));
+    }
+    feed_.items.push_back({index, port.name, source, std::move(array), false, state_of(index)});
+  }
+
+  std::optional<size_t> state_of(size_t index) const {
+    for (size_t k = 0; k < model_.states(); ++k)
+      if (model_.state(k).state_input == index) return k;
+    return {};
   }
 
   void add_named(const std::string& text) {
@@ -117,9 +127,7 @@ class FeedMaker {
     std::vector<size_t> open;
     for (size_t i = 0; i < model_.inputs(); ++i) {
       const mica_port_info port = model_.input(i);
-      bool is_state = false;
-      for (size_t k = 0; k < model_.states(); ++k) is_state |= model_.state(k).state_input == i;
-      if (!is_state && !given_.count(i) && port.is_tensor) open.push_back(i);
+      if (!state_of(i) && !given_.count(i) && port.is_tensor) open.push_back(i);
     }
     if (open.empty()) fail_usage("the model has no input left for `" + flags_.data + "`");
     if (open.size() > 1)
@@ -158,7 +166,7 @@ class FeedMaker {
   void add_random(size_t index, const std::map<std::string, std::vector<int64_t>>& sizes) {
     const mica_port_info port = model_.input(index);
     if (!port.is_tensor) {
-      feed_.items.push_back({index, port.name, "empty", {}, true});
+      feed_.items.push_back({index, port.name, "empty", {}, true, {}});
       return;
     }
     std::vector<int64_t> dims = dims_of(port);
@@ -166,7 +174,8 @@ class FeedMaker {
     if (given != sizes.end()) dims = given->second;
     for (size_t d = 0; d < dims.size(); ++d)
       if (dims[d] < 0) dims[d] = port.dim_names[d] ? length_of(port.dim_names[d]) : 1;
-    feed_.items.push_back({index, port.name, "random", random_array(port.dtype, dims, flags_.seed * 1000 + index)});
+    feed_.items.push_back(
+        {index, port.name, "random", random_array(port.dtype, dims, flags_.seed * 1000 + index), false, {}});
   }
 
   int64_t length_of(const std::string& name) const {
@@ -277,10 +286,17 @@ void InputFlags::add(Words& words, bool with_data) {
   recipe.add(words);
 }
 
-void Feed::set(mica_session* session) const {
-  for (const Item& item : items)
-    check(item.list ? mica_session_set_input_list(session, item.index, nullptr, 0)
-                    : mica_session_set_input(session, item.index, &item.array.tensor().raw()));
+bool Feed::has_state(size_t state, const std::string& source) const {
+  return std::ranges::any_of(items, [&](const Item& item) { return item.state == state && item.source == source; });
+}
+
+void Feed::set(mica_session* session, const Feed* before) const {
+  for (const Item& item : items) {
+    if (item.state && before && before->has_state(*item.state, item.source)) continue;
+    check(item.list    ? mica_session_set_input_list(session, item.index, nullptr, 0)
+          : item.state ? mica_session_set_state(session, *item.state, &item.array.tensor().raw())
+                       : mica_session_set_input(session, item.index, &item.array.tensor().raw()));
+  }
 }
 
 Feed make_feed(const Model& model, const InputFlags& flags) { return FeedMaker(model, flags).make(); }

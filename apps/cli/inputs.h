@@ -1,6 +1,7 @@
 // Words that every verb with a model takes, and what becomes of them: context, model, a session's inputs.
 #pragma once
 #include <deque>
+#include <optional>
 
 #include "mica/tools.hpp"
 #include "recipe.h"
@@ -27,6 +28,7 @@ struct InputFlags {
   std::vector<std::string> inputs, shapes_at_run;  // NAME=FILE, NAME=1x3x8
   std::string data;
   uint64_t seed = 1;
+  bool says_conversions = true;
   RecipeFlags recipe;
   void add(Words& words, bool with_data);
   bool given() const { return !inputs.empty() || !shapes_at_run.empty(); }  // something to go by for a model's inputs
@@ -39,15 +41,22 @@ struct Feed {
     std::string name, source;  // "random", a file
     Array array;
     bool list = false;  // a sequence or an optional, given empty
+    std::optional<size_t> state;
   };
   std::deque<Item> items;
   Recipe recipe;
   bool picture = false;
-  void set(Session& session) const { set(session.get()); }
-  void set(mica_session* session) const;
+  // What a state is given is what it begins with. `before`: what the session was fed for the run before: a state that
+  // came from the same file goes on.
+  void set(Session& session, const Feed* before = nullptr) const { set(session.get(), before); }
+  void set(mica_session* session, const Feed* before = nullptr) const;
+
+ private:
+  bool has_state(size_t state, const std::string& source) const;
 };
 
 // Every input that is no state gets its array from --input, from DATA (a picture, .npy or .npz), else random numbers.
+// f64, which is numpy's default, becomes f32 where the model takes that, and a note says so.
 Feed make_feed(const Model& model, const InputFlags& flags);
 std::vector<int64_t> dims_of(const mica_port_info& port);
 

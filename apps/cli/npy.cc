@@ -289,6 +289,9 @@ std::string write_npz(const std::vector<std::pair<std::string, Tensor>>& arrays)
   std::string bytes, directory;
   for (const auto& [name, tensor] : arrays) {
     const std::string file = name + ".npy", body = write_npy(tensor);
+    if (("/" + name + "/").find("/../") != std::string::npos)
+      fail_usage(fmt::format("`{}` would lead out of the folder that an archive is unpacked in", name),
+                 "leave it out by --outputs, or save it alone as .npy");
     if (body.size() + bytes.size() > 0xfffffff0u)
       fail_usage("the archive would be larger than 4 GiB", "save fewer outputs");
     std::string common;  // of both headers: version needed … length of the extra field

@@ -86,15 +86,22 @@ Json json_of(const tools::OperatorInfo::Spelling& s) {
           {"until", s.until < 0 ? Json(nullptr) : Json(s.until)}};
 }
 
-Table operators_table(const std::vector<tools::OperatorInfo>& ops) {
+// Types are asked of every operator's inference, which takes seconds: a look at the list goes without.
+bool has_types(const std::string& format) { return format != "table"; }
+
+Table operators_table(const std::vector<tools::OperatorInfo>& ops, const std::string& format) {
   Table table;
-  table.column("operator"), table.column("inputs"), table.column("outputs"), table.column("element types"),
-      table.column("kernels"), table.column("attributes"), table.column("what it does");
+  table.column("operator"), table.column("inputs"), table.column("outputs");
+  if (has_types(format)) table.column("element types");
+  table.column("kernels"), table.column("attributes"), table.column("what it does");
   for (const tools::OperatorInfo& op : ops) {
     std::string attributes;
     for (const auto& [name, doc] : op.attributes) attributes += (attributes.empty() ? "" : ", ") + name;
-    table.row({op.name, range_text(op.input_least, op.input_most), range_text(op.output_least, op.output_most),
-               types_text(op), op.kernel ? "yes" : "", attributes, op.doc});
+    std::vector<std::string> row = {op.name, range_text(op.input_least, op.input_most),
+                                    range_text(op.output_least, op.output_most)};
+    if (has_types(format)) row.push_back(types_text(op));
+    row.insert(row.end(), {op.kernel ? "yes" : "", attributes, op.doc});
+    table.row(std::move(row));
   }
   return table;
 }
@@ -107,20 +114,22 @@ Table spellings_table(const std::vector<tools::OperatorInfo::Spelling>& spelling
 }
 
 int show_one(const std::string& wanted, const std::string& format) {
-  std::vector<std::string> names;
-  for (const tools::OperatorInfo& op : tools::all_operators()) {
-    names.push_back(op.name);
-    if (op.name != wanted) continue;
-    if (format == "json") {
-      put("{}\n", json_of(op).dump(2));
-      return kOk;
-    }
-    put("{}: {}\ninputs: {}\noutputs: {}\n", op.name, op.doc, range_text(op.input_least, op.input_most),
-        range_text(op.output_least, op.output_most));
-    for (const auto& [name, doc] : op.attributes) put("  {}: {}\n", name, doc);
+  const auto found = tools::all_operators(true, wanted);
+  if (found.empty()) {
+    std::vector<std::string> names;
+    for (const tools::OperatorInfo& op : tools::all_operators()) names.push_back(op.name);
+    fail_usage("there is no operator `" + wanted + "`", nearest_hint(wanted, names));
+  }
+  const tools::OperatorInfo& op = found[0];
+  if (format == "json") {
+    put("{}\n", json_of(op).dump(2));
     return kOk;
   }
-  fail_usage("there is no operator `" + wanted + "`", nearest_hint(wanted, names));
+  put("{}: {}\ninputs: {}\noutputs: {}\nelement types: {}\nkernels: {}\n", op.name, op.doc,
+      range_text(op.input_least, op.input_most), range_text(op.output_least, op.output_most), types_text(op),
+      op.kernel ? "yes" : "no");
+  for (const auto& [name, doc] : op.attributes) put("  {}: {}\n", name, doc);
+  return kOk;
 }
 
 int show_rules(const std::string& format) {
@@ -138,7 +147,7 @@ int show_rules(const std::string& format) {
 int run(const OpsFlags& flags) {
   if (!flags.name.empty()) return show_one(flags.name, flags.format);
   if (flags.rules) return show_rules(flags.format);
-  const auto ops = tools::all_operators(flags.format == "json" || flags.format == "md");
+  const auto ops = tools::all_operators(has_types(flags.format) && !(flags.spellings && flags.format == "csv"));
   const auto spellings = tools::all_spellings();
   if (flags.format == "json") {
     Json made = {{"operators", Json::array()}, {"spellings", Json::array()}};
@@ -152,10 +161,10 @@ int run(const OpsFlags& flags) {
         "tests/standard_types/left_out.txt.\n\nWhere a release of ONNX corrected a definition without a new opset, the "
         "newest is meant, and `--onnx-release` names another: up to 1.21,\n`Attention` added the mask before the soft "
         "cap and numbered the stages of `qk_matmul_output` in that order.\n\n{}\n## Spellings\n\n{}",
-        ops.size(), spellings.size(), operators_table(ops).text("md"), spellings_table(spellings).text("md"));
+        ops.size(), spellings.size(), operators_table(ops, "md").text("md"), spellings_table(spellings).text("md"));
   } else {
-    put("{}",
-        flags.spellings ? spellings_table(spellings).text(flags.format) : operators_table(ops).text(flags.format));
+    put("{}", flags.spellings ? spellings_table(spellings).text(flags.format)
+                              : operators_table(ops, flags.format).text(flags.format));
   }
   return kOk;
 }
@@ -164,7 +173,7 @@ int run(const OpsFlags& flags) {
 
 std::function<int()> add_ops(Words& words) {
   auto flags = std::make_shared<OpsFlags>();
-  const Word name = words.option("NAME", flags->name, "one operator, with its attributes");
+  const Word name = words.option("NAME", flags->name, "one operator, with its element types and attributes");
   Word spellings = words.flag("--spellings", flags->spellings, "how source formats spell operators, with versions");
   Word rules = words.flag("--rules", flags->rules, "the rewriting rules");
   spellings.excludes(name);

@@ -9,6 +9,7 @@
 
 #include "inputs.h"
 #include "mica/tools.hpp"
+#include "table.h"
 #include "verbs.h"
 
 namespace mica::cli {
@@ -225,15 +226,16 @@ void print_text(const Answer& answer) {
   const auto& [outputs, best, labels, load_ms, run_ms, memory] = answer;
   for (const Ranked& r : best) {
     const auto index = static_cast<size_t>(r.index);
-    put("{}  {:.3f}\n", index < labels.size() ? labels[index] : std::to_string(index), r.score);
+    put("{}  {:.3f}\n", index < labels.size() ? printable(labels[index]) : std::to_string(index), r.score);
   }
   if (!best.empty()) return;
   for (const Output& output : outputs)
     for (size_t k = 0; k < output.items.size() || (output.is_list && k == 0); ++k) {
       if (output.items.empty())
-        put("{}  {} empty\n", output.name, output.type);
+        put("{}  {} empty\n", printable(output.name), output.type);
       else
-        put("{}\n", line_of(output.is_list ? fmt::format("{}[{}]", output.name, k) : output.name, output.items[k]));
+        put("{}\n",
+            printable(line_of(output.is_list ? fmt::format("{}[{}]", output.name, k) : output.name, output.items[k])));
     }
 }
 
@@ -252,6 +254,7 @@ std::string at_step(std::string text, int step) {
 
 Feed feed_of(const Model& model, const RunFlags& flags, int step) {
   InputFlags input = flags.input;
+  input.says_conversions = step == 0;
   for (std::string& text : input.inputs) text = at_step(text, step);
   input.data = at_step(input.data, step);
   return make_feed(model, input);
@@ -264,9 +267,14 @@ void run_steps(const RunFlags& flags, const Model& model, Feed& feed, Answer& an
   options.timeout_ns = static_cast<int64_t>(std::ceil(flags.timeout_ms * 1e6));  // 0: no limit
   const bool save_each = flags.save.find("{step}") != std::string::npos;
   for (int step = 0; step < flags.steps; ++step) {
-    if (step > 0) feed = feed_of(model, flags, step);
-    feed.set(session);
-    if (step == 0) say_recipe(feed);
+    if (step == 0) {
+      feed.set(session);
+      say_recipe(feed);
+    } else {
+      Feed next = feed_of(model, flags, step);
+      next.set(session, &feed);
+      feed = std::move(next);
+    }
     const auto begin = Clock::now();
     check(session.run(options));
     answer.run_ms += milliseconds_since(begin);

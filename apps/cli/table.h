@@ -5,6 +5,10 @@
 
 namespace mica::cli {
 
+// Control characters but new lines and tabs as \x1b: what a model calls its parts must not steer a terminal.
+std::string printable(const std::string& text);
+
+// Cells are printable.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -12,7 +16,7 @@ class Table {
     titles_.push_back(std::move(title));
     aligns_.push_back(align);
   }
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   // "table", "csv" (RFC 4180) or "md".
   std::string text(const std::string& format) const;

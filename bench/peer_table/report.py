@@ -58,14 +58,19 @@ def missed_count(made):
 
 
 def means(made):
-    """threads → geometric mean of the settled ratios of the networks whose best peer is below the wall."""
-    found = {}
+    """threads → (geometric mean of the settled ratios of the networks whose best peer is below the wall, how many these
+    are, how many networks are left out because they have no ratio that counts)."""
+    found, without = {}, {}
     for _, threads, one, flops in rows(made):
-        if one and "ratio" in one and not one["missed"]:
-            share = share_of_peak(one, flops, one["best_peer"])
-            if not share >= WALL:
-                found.setdefault(threads, []).append(one["ratio"])
-    return {threads: (figures.geometric_mean(list_), len(list_)) for threads, list_ in found.items()}
+        if not one or "ratio" not in one or one["missed"]:
+            without[threads] = without.get(threads, 0) + 1
+            continue
+        share = share_of_peak(one, flops, one["best_peer"])
+        if not share >= WALL:
+            found.setdefault(threads, []).append(one["ratio"])
+    not_made = without.get("", 0)  # for no number of threads
+    return {threads: (figures.geometric_mean(list_), len(list_), without.get(threads, 0) + not_made)
+            for threads, list_ in found.items()}
 
 
 def peers_of(made):
@@ -147,8 +152,9 @@ def headline(made):
         if one and math.isfinite(peak_gflops(one)):
             peaks.setdefault(threads, []).append(peak_gflops(one))
     text += [f"multiply-add ceiling {threads}T: {max(p):.0f} GFLOP/s" for threads, p in peaks.items()]
-    text += [f"geometric mean {threads}T: {mean:.3f} over {count} networks"
-             for threads, (mean, count) in means(made).items()]
+    text += [f"geometric mean {threads}T: {mean:.3f} over the {count} networks whose best peer is below {WALL:.0%} of "
+             f"the ceiling; {left_out} missed or not settled, left out"
+             for threads, (mean, count, left_out) in means(made).items()]
     total = sum(1 for _ in rows(made))
     return text + [f"{total - missed_count(made)} of {total} figures count"]
 

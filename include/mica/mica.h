@@ -196,8 +196,9 @@ typedef struct mica_operator {
    * whose contents are known has data. Called when a model is converted and when a session meets new shapes;
    * deterministic. */
   int (*infer)(void* user, mica_op_call* call, char* message, size_t message_size);
-  /* Fills the outputs, which have memory of their shape; those whose dims were not known beforehand have data NULL
-   * until mica_op_allocate. One thread; several sessions may call it at once. */
+  /* Fills the outputs, which have memory of their shape; those with a dimension that was not known beforehand, which is
+   * -1, have data NULL until mica_op_allocate: leaving one so is error 6003. One thread; several sessions may call it
+   * at once. */
   int (*compute)(void* user, mica_op_call* call, char* message, size_t message_size);
   /* Both return 0, or another number after writing what is wrong into `message` (cut at message_size, ended by a zero).
    */
@@ -322,11 +323,13 @@ typedef struct mica_run_options {
 
 MICA_API mica_error* mica_session_create(mica_model* model, const mica_session_options* options,
                                          mica_session** session);
-/* Cancels and waits for a run that is under way. */
+/* Cancels and waits for a run that is under way. In the `done` of a run of its own it returns at once, and the session
+ * is freed when `done` has returned: nothing may use it from then on. */
 MICA_API void mica_session_free(mica_session* session);
 
-/* The tensor's memory stays the caller's, and is read by every run until another is set: it must live that long.
- * Errors: 3001 to 3003 with what the model takes. */
+/* The tensor's memory stays the caller's, and is read by every run until another is set: it must live that long. A
+ * state whose input is set is not read by runs, which write it all the same. NULL: as if it had never been set. Errors:
+ * 3001 to 3003 with what the model takes. */
 MICA_API mica_error* mica_session_set_input(mica_session* session, size_t index, const mica_tensor* tensor);
 /* A sequence's items, or the one item of an optional (none: empty; of an optional sequence, NULL: empty). Copied. */
 MICA_API mica_error* mica_session_set_input_list(mica_session* session, size_t index, const mica_tensor* items,
@@ -361,7 +364,8 @@ MICA_API mica_error* mica_session_output_count(const mica_session* session, size
 MICA_API mica_error* mica_session_output_item(const mica_session* session, size_t index, size_t item,
                                               mica_tensor* tensor);
 
-/* States begin as zeros, an axis that grows as empty. */
+/* States begin as zeros, an axis that grows as empty. This, and setting a state, takes back what the state's input was
+ * given by mica_session_set_input: the next run reads the state. */
 MICA_API mica_error* mica_session_reset(mica_session* session);
 /* Valid until the next run, reset or set_state. */
 MICA_API mica_error* mica_session_state(const mica_session* session, size_t index, mica_tensor* tensor);

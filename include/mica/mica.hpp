@@ -177,6 +177,7 @@ class Session {
     if (mica_error* error = find(MICA_INPUT, name.c_str(), index)) return error;
     return set_input(index, tensor);
   }
+  Status take_back_input(size_t index) { return mica_session_set_input(session_, index, nullptr); }
   Status set_input_list(size_t index, const std::vector<Tensor>& items) {
     std::vector<mica_tensor> raw;
     raw.reserve(items.size());

@@ -86,10 +86,13 @@ mica_error* write_file(const std::string& path, const std::string& bytes);
 // 6001 when a file that is read is one of those that are going to be written, by whatever name or link.
 mica_error* check_not_written(const std::string& path, const std::vector<std::string>& written);
 
-// ---- Measuring: on a session whose inputs are set, and without a stage callback of the caller's ----
+// ---- Measuring: on a session whose inputs are set, and without a stage callback of the caller's. Every run that is
+// measured begins from the states that the session came with, which it has again afterwards: all runs do the same work,
+// and a state that grows stays within its bound. ----
 
 struct BenchOptions {
-  double seconds = 2;
+  double seconds = 2;                          // of timed runs, after a warm-up of a tenth of it
+  int64_t warm_runs = 0;                       // and of at least so many runs
   bool layers = false;                         // also time the stages, in runs of their own
   std::function<void(double share)> progress;  // now and then, 0 … 1; what it throws ends the measurement and comes out
 };
@@ -107,6 +110,7 @@ struct BenchReport {
   int64_t runs = 0, flops = 0;  // flops: of a run, with `layers`
   std::vector<LayerTime> layers;
 };
+// Errors: those of a run; 6001 for seconds that are no number from 0 to 10^6, here as in the others.
 mica_error* bench(mica_session* session, const BenchOptions& options, BenchReport& report);
 // The stages of one run.
 mica_error* profile(mica_session* session, std::vector<LayerTime>& layers);
@@ -149,7 +153,8 @@ struct TuneReport {
 mica_error* tune(mica_model* model, const TuneOptions& options, TuneReport& report);
 // Stages as JSON that Perfetto and chrome://tracing open.
 std::string trace_json(const std::vector<LayerTime>& layers, const std::string& title);
-// Floating-point operations of one run with the session's inputs; stages whose shapes depend on data are left out.
+// Floating-point operations of the run that would come next; stages whose shapes depend on data are left out. Prepares
+// the session. Errors: those of mica_session_prepare.
 mica_error* count_flops(mica_session* session, int64_t& flops);
 // Memory that this process has had in RAM at most.
 int64_t peak_rss_bytes();
@@ -215,13 +220,14 @@ struct OperatorInfo {
   };
   std::string name, doc;
   int input_least = 0, input_most = 0, output_least = 0, output_most = 0;  // most -1: any number
-  bool kernel = false;                                          // has kernels of its own; else the reference runs
+  bool kernel = false;                                          // has kernels, or is a view; else the reference runs
   std::vector<std::pair<std::string, std::string>> attributes;  // name and meaning
   std::vector<std::vector<std::string>> types;                  // of elements, that each input may have; asked for
 };
 // Every operator by its name, and every spelling that the importers know, in the order of format, domain and name.
-// `types` of an operator is what its inference accepts, each input's beside some types of the others.
-std::vector<OperatorInfo> all_operators(bool with_types = false);
+// `only`: one operator alone. `types` of an operator is what its inference accepts, each input's beside some types of
+// the others.
+std::vector<OperatorInfo> all_operators(bool with_types = false, const std::string& only = {});
 std::vector<OperatorInfo::Spelling> all_spellings();
 
 struct RuleInfo {

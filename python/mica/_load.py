@@ -1,13 +1,15 @@
 """From a file or bytes to a model."""
 from __future__ import annotations
 
+import json
+import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from . import _mica
 from ._error import Error
-from ._model import Model
+from ._model import Model, names_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,7 +27,7 @@ class ConvertKeywords(TypedDict, total=False):
     outputs: values to return instead of the model's outputs.
     keep: values that must exist at run time.
     rules_off: rewriting rules that must not fire.
-    preprocess: JSON (docs/preprocessing.md). labels: names of classes.
+    preprocess: a dict, or JSON (docs/preprocessing.md). labels: names of classes.
     pixels: the picture's input takes bytes (u8, channels last); mean, scale and layout are done in the model.
     fuse: activations and residuals into the stages before them.
     strict: declarations that contradict what was inferred are errors.
@@ -40,7 +42,7 @@ class ConvertKeywords(TypedDict, total=False):
     outputs: Iterable[str]
     keep: Iterable[str]
     rules_off: Iterable[str]
-    preprocess: str
+    preprocess: str | Mapping[str, Any]
     pixels: bool
     labels: Iterable[str]
     fuse: bool
@@ -78,18 +80,31 @@ def convert_options(given: Mapping[str, Any]) -> _mica.ConvertOptions:
 
 
 def fill(options: Options, given: Mapping[str, Any]) -> Options:
-    """Sets what is given. Errors: TypeError for a keyword that there is not."""
+    """Sets what is given. Errors: TypeError for a keyword that there is not or a value of a wrong type, 6001 for a text
+    where a list of them belongs."""
     for key, value in given.items():
         if key not in ConvertKeywords.__annotations__:
             raise TypeError(f"`{key}` is no option; known: {', '.join(ConvertKeywords.__annotations__)}")
-        if key == "shapes":
-            value = {name: list(sizes) for name, sizes in value.items()}
-        elif key in ("bounds", "states"):
-            value = dict(value)
-        elif key in ("outputs", "keep", "rules_off", "labels"):
-            value = list(value)
-        setattr(options, key, value)
+        try:
+            setattr(options, key, _plain(key, value))
+        except (TypeError, ValueError, AttributeError):
+            annotation = ConvertKeywords.__annotations__[key]
+            wanted = getattr(annotation, "__forward_arg__", annotation)
+            raise TypeError(f"`{key}` takes {wanted}, got {value!r}") from None
     return options
+
+
+def _plain(key: str, value: Any) -> Any:
+    """An option as the module takes it."""
+    if key == "shapes":
+        return {name: list(sizes) for name, sizes in value.items()}
+    if key in ("bounds", "states"):
+        return dict(value)
+    if key in ("outputs", "keep", "rules_off", "labels"):
+        return names_of(value, key)
+    if key == "preprocess" and isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    return value
 
 
 class Context:
@@ -101,7 +116,11 @@ class Context:
     """
 
     def __init__(self, threads: int = 0, isa: str | None = None) -> None:
-        self._core = _mica.Context(threads, isa or "")
+        if isa is not None and not isinstance(isa, str):
+            raise TypeError(f"isa is a name or None, got {isa!r}")
+        if not 0 <= operator.index(threads) < 2**31:
+            raise Error(6001, f"threads are 0 or more, got {threads}")
+        self._core = _mica.Context(operator.index(threads), isa or "")
 
     @property
     def threads(self) -> int:
@@ -146,6 +165,8 @@ def load(
     compiler.tuning = None if tuning is None else os.fspath(tuning)
     if context is None:
         context = Context(cast(int, threads), cast("str | None", isa))
+    elif not isinstance(context, Context):
+        raise TypeError(f"context is a mica.Context, got {context!r}")
     elif threads or isa:
         raise Error(6001, "threads and isa are the context's", hint="give them to mica.Context")
     path = path_of(source)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -66,6 +67,13 @@ class Layer:
     bytes: int
 
 
+def names_of(given: Iterable[str], what: str) -> list[str]:
+    """The list that `what` takes. Errors: 6001 for one text, which Python would take for a list of letters."""
+    if isinstance(given, (str, bytes)):
+        raise Error(6001, f"{what} takes a list of names, got {given!r}", hint=f"{what}=[{given!r}]")
+    return list(given)
+
+
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`")
 
 
@@ -127,7 +135,8 @@ class _Signature:
     def wanted(self, names: Iterable[str] | None) -> list[int]:
         if names is None:
             return self.all_outputs
-        return [self.output_index[n] if n in self.output_index else self.core.find(_OUTPUT, n) for n in names]
+        wanted = names_of(names, "outputs")
+        return [self.output_index[n] if n in self.output_index else self.core.find(_OUTPUT, n) for n in wanted]
 
     def places(self, wanted: list[int], out: Mapping[str, Any]) -> list[Native | None]:
         places: list[Native | None] = [None] * len(wanted)
@@ -153,6 +162,7 @@ class Session:
     """
 
     def __init__(self, signature: _Signature, core: _mica.Session, deadline: float | None) -> None:
+        _nanoseconds(deadline)  # a wrong one is an error here, not at the first run
         self._signature = signature
         self._live = core
         self._deadline = deadline
@@ -284,7 +294,7 @@ class Model(Session):
         options = {**self._options, **{key: value for key, value in given.items() if value is not None}}
         return _mica.Session(
             self._core,
-            memory_cap=options.get("memory_cap") or 0,
+            memory_cap=_bytes(options.get("memory_cap")),
             exact=bool(options.get("exact")),
             low_memory=bool(options.get("low_memory")),
             reference=bool(options.get("reference")),
@@ -293,6 +303,14 @@ class Model(Session):
     def __repr__(self) -> str:
         ports = [", ".join(f"{port.name}: {port.type}" for port in side) for side in (self.inputs, self.outputs)]
         return f"<mica.Model ({ports[0]}) -> ({ports[1]})>"
+
+
+def _bytes(cap: int | None) -> int:
+    if cap is None:
+        return 0
+    if not 0 <= operator.index(cap) < 2**63:
+        raise Error(6001, f"memory_cap is a number of bytes, got {cap}")
+    return operator.index(cap)
 
 
 def _nanoseconds(seconds: float | None) -> int:

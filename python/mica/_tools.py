@@ -32,6 +32,8 @@ def convert(
     file_bytes, weight_bytes.
     Errors: 1001, 1002, 6001, 6002, 7001; TypeError for an unknown option.
     """
+    if context is not None and not isinstance(context, Context):
+        raise TypeError(f"context is a mica.Context, got {context!r}")
     core = (context or Context(1))._core
     made = convert_options(options)
     path = path_of(source)
@@ -155,9 +157,11 @@ def bench(
     **options: Any,
 ) -> BenchReport:
     """Measures a model on inputs, or on `random_inputs`, for about so many seconds; `layers` times the stages too.
+    Every run begins from the same states: the first, or those among the inputs.
 
     progress: called with the share that is done, 0 to 1, ten times a second; what it raises ends the measurement.
-    source: a `Model`, or what `load` takes; options: those of `load`. Errors: those of `load` and of a call.
+    source: a `Model`, or what `load` takes; options: those of `load`. Errors: those of `load` and of a call,
+        6001 for seconds that are no number from 0 to 10^6.
     """
     model = _model_of(source, options)
     feed = model._signature.feed((), inputs if inputs is not None else random_inputs(model))

@@ -19,17 +19,24 @@ Result<Worker*> Worker::create(mica_session& session) {
   return worker;
 }
 
-void Worker::destroy(Worker* worker) {
-  if (!worker) return;
+bool Worker::destroy(Worker* worker) {
+  if (!worker) return true;
+  const bool own = pthread_equal(pthread_self(), worker->thread_);
   pthread_mutex_lock(&worker->mutex_);
   worker->quit_ = true;
+  const bool later = worker->frees_session_ = own && worker->working_;
   pthread_cond_broadcast(&worker->changed_);
   pthread_mutex_unlock(&worker->mutex_);
-  pthread_join(worker->thread_, nullptr);
+  if (later) return false;
+  if (own)
+    pthread_detach(worker->thread_);
+  else
+    pthread_join(worker->thread_, nullptr);
   pthread_cond_destroy(&worker->changed_);
   pthread_mutex_destroy(&worker->mutex_);
   worker->~Worker();
   deallocate(worker);
+  return true;
 }
 
 void Worker::start(const Job& job) {
@@ -60,7 +67,7 @@ void Worker::loop() {
   pthread_mutex_lock(&mutex_);
   for (;;) {
     while (!asked_ && !quit_) pthread_cond_wait(&changed_, &mutex_);
-    if (!asked_) break;
+    if (!asked_) break;  // one that was asked for before the end still runs: its `done` is owed
     const Job job = job_;
     asked_ = false;
     working_ = true;
@@ -73,6 +80,7 @@ void Worker::loop() {
     pthread_cond_broadcast(&changed_);
   }
   pthread_mutex_unlock(&mutex_);
+  if (frees_session_) mica::destroy(&session_);  // this worker is gone then
 }
 
 }  // namespace mica

@@ -179,7 +179,9 @@ Status finish_output(RunScope& scope, size_t i, void* stand_in) {
   const RunValue& value = scope.outputs[i];
   const TensorView& to = value.tensor;
   if (!value.present) return {};
-  MICA_CHECK(to.data || to.empty(), kState, "output {} has not been allocated", i);
+  const bool known = std::ranges::none_of(to.shape(), [](int64_t d) { return d < 0; });
+  MICA_CHECK(to.data || (known && to.empty()), kState, "operator `{}` has not allocated output {}",
+             operator_of(scope.definition).given.name, i);
   if (to.empty()) return scope.allocate_output(static_cast<int>(i), to.shape());
   if (stand_in) copy_elements(dense_view(stand_in, to.dtype, to.shape()), to);
   return to.dtype == DType::kString ? keep_strings(scope, to) : Status();

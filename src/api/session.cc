@@ -51,17 +51,6 @@ bool on_stage(void* user, const StageEvent& event) {
   return told.ok() && *told == 0;
 }
 
-void destroy(mica_session* session) {
-  if (!session) return;
-  session->cancel.store(true);
-  Worker::destroy(session->worker);
-  Session::destroy(session->core);
-  mica_model* model = session->model;
-  session->~mica_session();
-  deallocate(session);
-  drop(model);
-}
-
 Result<mica_session*> make_session(mica_model* model, const mica_session_options* given) {
   MICA_CHECK(model, kUsage, "a session needs a model");
   MICA_TRY(const mica_session_options options, read_struct(given));
@@ -105,6 +94,7 @@ Status check_idle(const mica_session* session) {
 
 Status set_input(mica_session* session, size_t index, const mica_tensor* tensor) {
   MICA_TRY_STATUS(check_idle(session));
+  if (!tensor) return session->core->clear_input(index);
   MICA_TRY(const TensorView view, view_of(tensor));
   return session->core->set_input(index, view);
 }
@@ -262,6 +252,17 @@ Status set_state(mica_session* session, size_t index, const mica_tensor* tensor)
 }
 
 }  // namespace
+
+void destroy(mica_session* session) {
+  if (!session) return;
+  session->cancel.store(true);
+  if (!Worker::destroy(session->worker)) return;
+  Session::destroy(session->core);
+  mica_model* model = session->model;
+  session->~mica_session();
+  deallocate(session);
+  drop(model);
+}
 
 Status run_now(mica_session& session, const RunControl& control) {
   Status status = session.core->run(control);

@@ -18,8 +18,9 @@ class Worker {
   };
   // Errors: kSystem when the thread cannot be made, kOutOfMemory.
   static Result<Worker*> create(mica_session& session);
-  static void destroy(Worker* worker);  // waits for the job under way
-  void start(const Job& job);           // not before the one under way has run; its `done` may start the next
+  // Waits for the job under way. False in a job of its own: the thread frees the session, and itself, behind the job.
+  static bool destroy(Worker* worker);
+  void start(const Job& job);  // not before the one under way has run; its `done` may start the next
   // Waits until no job is under way; the error of the last one when nobody took it.
   Status wait();
 
@@ -32,7 +33,7 @@ class Worker {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
   Job job_;
-  bool asked_ = false, working_ = false, quit_ = false;
+  bool asked_ = false, working_ = false, quit_ = false, frees_session_ = false;
   Status result_;
 };
 
@@ -54,6 +55,7 @@ struct mica_session {
 
 namespace mica {
 
+void destroy(mica_session* session);
 // Runs on the calling thread, with the session marked busy beforehand.
 Status run_now(mica_session& session, const RunControl& control);
 

@@ -13,12 +13,14 @@ namespace mica {
 using Bytes = std::span<const std::byte>;
 inline constexpr size_t kMaxPath = 4096;
 using Path = Text<kMaxPath>;
+inline constexpr size_t kMostRead = 0x7fffffff;
 
 // The bytes of a file, read-only: mapped, or read into memory where the system cannot map (a pipe, some file systems).
 // Do not shrink a file while it is mapped: touching what is gone kills the process on POSIX systems.
 class MappedFile {
  public:
-  static Result<MappedFile> open(std::string_view path);
+  // `most_read`: of what is no regular file, and so may have no end; kLimit beyond it.
+  static Result<MappedFile> open(std::string_view path, size_t most_read = kMostRead);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;

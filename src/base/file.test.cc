@@ -93,6 +93,16 @@ TEST_F(File, ReadsFromAPipe) {
   }
 }
 
+TEST_F(File, WhatHasNoEndIsReadUpToALimit) {
+  const auto endless = MappedFile::open("/dev/zero", 100000);
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().code(), Code::kLimit);
+  EXPECT_EQ(endless.error().where(), "/dev/zero");
+  put("data", std::string(5000, 'x'));
+  EXPECT_TRUE(MappedFile::open(at("data"), 10).ok());  // mapped: nothing is read
+  EXPECT_FALSE(read_file("/dev/zero", 0).ok());
+}
+
 TEST_F(File, WritesAndReplaces) {
   for (const char* text : {"first", "", "another text"}) {
     ASSERT_TRUE(write_file(at("out"), as_bytes(text)).ok());

@@ -56,7 +56,9 @@ Result<Vector<std::byte>> read_all(const Path& path, int fd, const struct stat& 
   Vector<std::byte> bytes;
   size_t size = 0;
   for (;;) {
-    if (size == bytes.size()) MICA_TRY_STATUS(bytes.resize(size == 0 ? std::max(hint + 1, kFirstRead) : size * 2));
+    // One byte beyond the limit tells that there is more.
+    if (size == bytes.size())
+      MICA_TRY_STATUS(bytes.resize(std::min(size == 0 ? std::max(hint + 1, kFirstRead) : size * 2, limit + 1)));
     const ssize_t got = ::read(fd, bytes.data() + size, std::min(bytes.size() - size, kLargestCall));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_error("read", path, errno);
@@ -94,7 +96,7 @@ void sync_folder(const Path& path) {
 
 }  // namespace
 
-Result<MappedFile> MappedFile::open(std::string_view name) {
+Result<MappedFile> MappedFile::open(std::string_view name, size_t most_read) {
   MICA_TRY(const Path path, to_path(name));
   Descriptor file;
   struct stat about {};
@@ -108,7 +110,7 @@ Result<MappedFile> MappedFile::open(std::string_view name) {
       return made;
     }
   }
-  MICA_TRY(made.copy_, read_all(path, file.fd, about, PTRDIFF_MAX));
+  MICA_TRY(made.copy_, read_all(path, file.fd, about, S_ISREG(about.st_mode) ? PTRDIFF_MAX : most_read));
   return made;
 }
 

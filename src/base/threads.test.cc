@@ -170,6 +170,33 @@ TEST(ThreadPool, SeveralCallersAndNestedRuns) {
   EXPECT_EQ(total.load(), 2 * 200 * 20 * 3);
 }
 
+// Callers that work at once, on one pool or each on its own, come equally far: neither waits for the other's bursts.
+TEST(ThreadPool, CallersShareFairly) {
+  for (const bool together : {true, false}) {
+    SCOPED_TRACE(together);
+    Threads first = make(2), second = make(2);
+    constexpr int64_t kFor = 400'000'000;
+    std::atomic<int> ready{0};
+    int64_t runs[2] = {};
+    const auto caller = [&](Threads& threads, int64_t& count) {
+      ++ready;
+      while (ready < 2) std::this_thread::yield();
+      for (const int64_t begin = now_ns(); now_ns() - begin < kFor; ++count) {
+        const Burst scope(&threads);
+        for (int region = 0; region < 10; ++region)
+          threads.run(8, [](int64_t b, int64_t e, int) {
+            for (const int64_t end = thread_cpu_ns() + (e - b) * 10'000; thread_cpu_ns() < end;) {
+            }
+          });
+      }
+    };
+    std::thread other([&] { caller(together ? first : second, runs[1]); });
+    caller(first, runs[0]);
+    other.join();
+    EXPECT_GE(3 * std::min(runs[0], runs[1]), std::max(runs[0], runs[1])) << runs[0] << " and " << runs[1];
+  }
+}
+
 TEST(ThreadPool, ParkedWorkersUseNoTime) {
   Threads threads = make(4);
   for (int i = 0; i < 50; ++i) {

@@ -35,6 +35,7 @@ struct SourceAttribute {
 struct SourceNode {
   Format format = Format::kOnnx;
   std::string_view domain, op, name;      // domain "" is ai.onnx
+  std::string_view maker;                 // the program that wrote the model, as it calls itself; "": unknown
   int version = 0;                        // the opset that the model imports for the domain
   int release = kLatest;                  // of the format, whose definitions are meant: 1021 for ONNX 1.21
   Values inputs;                          // null: left out

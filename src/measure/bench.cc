@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "measure/cost.h"
+#include "measure/first_states.h"
 
 namespace mica {
 namespace {
@@ -20,7 +21,8 @@ double median(std::vector<int64_t> list) {
   return list.size() % 2 ? ms(list[half]) : 0.5 * (ms(list[half - 1]) + ms(list[half]));
 }
 
-Result<int64_t> timed_run(Session& session) {
+Result<int64_t> timed_run(Session& session, const FirstStates& states) {
+  MICA_TRY_STATUS(states.put_back());
   const int64_t begin = now_ns();
   MICA_TRY_STATUS(session.run());
   return now_ns() - begin;
@@ -52,18 +54,8 @@ struct Recorder {
   }
 };
 
-std::vector<Type> types_of_inputs(Session& session) {
-  std::vector<Type> types;
-  for (size_t i = 0; i < session.input_count(); ++i) {
-    Type type = session.input_type(i);
-    if (const TensorView* view = session.input(i); type.is_tensor() && view) type.shape = view->to_shape();
-    types.push_back(type);
-  }
-  return types;
-}
-
 Status add_costs(Session& session, std::vector<LayerTime>& layers, const std::vector<Recorder::Entry>& entries) {
-  MICA_TRY(const std::vector<StageCost> costs, stage_costs(session.model().plan(), types_of_inputs(session)));
+  MICA_TRY(const std::vector<StageCost> costs, stage_costs(session));
   for (size_t i = 0; i < layers.size(); ++i) {
     for (uint32_t stage = entries[i].first_stage; stage <= entries[i].stage && stage < costs.size(); ++stage) {
       layers[i].flops += costs[stage].flops;
@@ -93,14 +85,16 @@ void fill_statistics(const std::vector<int64_t>& times, BenchResult& result) {
 }  // namespace
 
 Result<std::vector<LayerTime>> profile(Session& session, int64_t runs) {
+  MICA_TRY(const FirstStates states, FirstStates::of(session));
   MICA_TRY_STATUS(session.run());
   Recorder recorder;
   session.runner().set_stage_callback(Recorder::on_stage, &recorder, false);
   Status status;
   for (int64_t i = 0; i < runs && status.ok(); ++i) {
     recorder.next = 0;
+    status = states.put_back();
     recorder.begin = now_ns();
-    status = session.run();
+    if (status.ok()) status = session.run();
   }
   session.runner().set_stage_callback(nullptr, nullptr);
   MICA_TRY_STATUS(std::move(status));
@@ -114,16 +108,20 @@ Result<std::vector<LayerTime>> profile(Session& session, int64_t runs) {
   }
   for (LayerTime& layer : layers) layer.share = sum > 0 ? layer.ms / sum : 0;
   MICA_TRY_STATUS(add_costs(session, layers, recorder.entries));
+  MICA_TRY_STATUS(states.put_back());
   return layers;
 }
 
 Result<BenchResult> bench(Session& session, const BenchOptions& options) {
   BenchResult result;
-  MICA_TRY(const int64_t first, timed_run(session));
+  MICA_TRY(const FirstStates states, FirstStates::of(session));
+  MICA_TRY(const int64_t first, timed_run(session, states));
   result.first_ms = ms(first);
   const auto limit = static_cast<int64_t>(std::clamp(options.seconds, 0.0, 1e6) * 1e9);
-  for (const int64_t begin = now_ns(); now_ns() - begin < limit / 10;) {
+  int64_t warm = 0;
+  for (const int64_t begin = now_ns(); warm < options.warm_runs || now_ns() - begin < limit / 10; ++warm) {
     if (options.progress) options.progress(0);
+    MICA_TRY_STATUS(states.put_back());
     MICA_TRY_STATUS(session.run());
   }
   std::vector<int64_t> times;
@@ -133,9 +131,10 @@ Result<BenchResult> bench(Session& session, const BenchOptions& options) {
     if (options.progress)
       options.progress(limit ? std::min(1.0, static_cast<double>(spent) / static_cast<double>(limit)) : 1);
     if ((spent >= limit && runs >= std::max<int64_t>(options.least_runs, 1)) || runs >= kMostRuns) break;
-    MICA_TRY(const int64_t time, timed_run(session));
+    MICA_TRY(const int64_t time, timed_run(session, states));
     times.push_back(time);
   }
+  MICA_TRY_STATUS(states.put_back());
   fill_statistics(times, result);
   if (!options.layers) return result;
   MICA_TRY(result.layers, profile(session, std::clamp<int64_t>(result.runs / 4, 3, 50)));

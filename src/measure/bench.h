@@ -9,7 +9,8 @@
 namespace mica {
 
 struct BenchOptions {
-  double seconds = 2;  // of timed runs, after a warm-up of a tenth of it
+  double seconds = 2;     // of timed runs, after a warm-up of a tenth of it
+  int64_t warm_runs = 0;  // and of at least so many runs
   int64_t least_runs = 5;
   bool layers = false;  // also time the stages, in runs of their own
   std::function<void(double share)> progress;
@@ -31,7 +32,9 @@ struct BenchResult {
   std::vector<LayerTime> layers;
 };
 
-// The session has its inputs; their contents stay. Times are of the monotonic clock. Errors: those of the run.
+// The session has its inputs; their contents stay. Every run begins from the states that the session came with, which
+// it has again behind the measurement: all runs do the same work, and a state that grows stays within its bound.
+// Putting them back is not in the times, which are of the monotonic clock. Errors: those of the run.
 Result<BenchResult> bench(Session& session, const BenchOptions& options);
 
 // The stages of one run in the order in which they were computed, after one run to warm up.

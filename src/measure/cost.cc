@@ -36,13 +36,18 @@ StageCost cost_of(const PlanFunction& function, const Stage& stage, const Functi
 
 }  // namespace
 
-Result<std::vector<StageCost>> stage_costs(const Plan& plan, std::span<const Type> inputs) {
+Result<std::vector<StageCost>> stage_costs(const Session& session) {
+  const Plan& plan = session.model().plan();
   const PlanFunction& main = plan.functions[0];
   Pool pool;
   FunctionTypes types(plan, 0, pool);
   MICA_TRY_STATUS(types.begin());
-  MICA_CHECK(inputs.size() == main.inputs.size(), kUsage, "{} types for {} inputs", inputs.size(), main.inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) types.value(main.inputs[i]).type = inputs[i];
+  for (size_t i = 0; i < main.inputs.size(); ++i) {
+    if (!session.input_type(i).is_tensor()) continue;
+    const TensorView* view = session.input(i);
+    MICA_CHECK(view, kState, "input `{}` has no size yet", plan.name(plan.inputs[i].name));
+    types.value(main.inputs[i]).type = Type::tensor(view->dtype, view->to_shape());
+  }
   std::vector<StageCost> costs;
   for (uint32_t s = 0; s < main.stages.size(); ++s) {
     MICA_TRY_STATUS(types.infer_stage(s));

@@ -1,8 +1,8 @@
-// What the stages of a plan cost in arithmetic and in memory traffic, for given shapes.
+// What the stages of a model cost in arithmetic and in memory traffic, for the sizes of a session's inputs.
 #pragma once
 #include <vector>
 
-#include "plan/plan.h"
+#include "runtime/session.h"
 
 namespace mica {
 
@@ -13,8 +13,9 @@ struct StageCost {
   bool bytes_product = false;  // of 8-bit integers
 };
 
-// One for each stage of the main function. Shapes that depend on data are not known here: such stages, and what stands
-// in regions, cost nothing. Errors: those of inference.
-Result<std::vector<StageCost>> stage_costs(const Plan& plan, std::span<const Type> inputs);
+// One for each stage of the main function, of what the session prepared or ran last. Sizes are those of tensors, never
+// the model's expressions, which mean nothing beside another table. Shapes that depend on data are not known here: such
+// stages, and what stands in regions, cost nothing. Errors: kState before a prepare, those of inference.
+Result<std::vector<StageCost>> stage_costs(const Session& session);
 
 }  // namespace mica

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "base/os.h"
 #include "base/threads.h"
 #include "base/version.h"
+#include "measure/first_states.h"
 #include "ops/conv/conv_step.h"
 
 namespace mica {
@@ -65,6 +67,7 @@ std::string size_key(const ConvProblem& p) {
 struct Entrant {
   explicit Entrant(Tuning choices) : table(std::move(choices)) {}
   Session* session = nullptr;
+  std::optional<FirstStates> states;  // every run begins from them
   Tuning table;
   std::map<uint32_t, size_t> problem_of;  // by stage: those that run the algorithm wanted
   std::vector<int64_t> stages;            // and how many they are, by problem
@@ -121,6 +124,7 @@ class Tuner {
     Entrant& made = all_.emplace_back(std::move(table));
     made.session = session;
     session->runner().set_tuning(&made.table);
+    MICA_TRY(made.states, FirstStates::of(*session));
     MICA_TRY_STATUS(session->run());
     return &made;
   }
@@ -194,6 +198,7 @@ class Tuner {
 
   Status take_turn(Entrant& entrant) {
     std::ranges::fill(entrant.sum, 0.0);
+    MICA_TRY_STATUS(entrant.states->put_back());
     entrant.session->runner().set_stage_callback(Entrant::on_stage, &entrant, false);
     const int64_t begin = entrant.last_ns = thread_cpu_ns();
     Status status = entrant.session->run();
@@ -275,8 +280,10 @@ class Tuner {
       const bool back = ratio.size() % 2;
       for (int k = 0; k < 2; ++k) {
         const bool is_tuned = (k == 1) != back;
+        const Entrant& entrant = is_tuned ? *tuned : *before_;
+        MICA_TRY_STATUS(entrant.states->put_back());
         const int64_t start = thread_cpu_ns();
-        MICA_TRY_STATUS((is_tuned ? tuned : before_)->session->run());
+        MICA_TRY_STATUS(entrant.session->run());
         (is_tuned ? after : before).push_back(static_cast<double>(thread_cpu_ns() - start) * 1e-6);
       }
       ratio.push_back(after.back() / before.back());

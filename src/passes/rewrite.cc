@@ -18,6 +18,13 @@ bool has_root(const Graph& graph, RuleTable rules) {
   });
 }
 
+bool contradicts(const Shape& a, const Shape& b) {
+  if (!a.known() || !b.known()) return false;
+  bool differs = a.rank != b.rank;
+  for (int i = 0; i < a.rank && !differs; ++i) differs = a[i].is_fixed() && b[i].is_fixed() && a[i] != b[i];
+  return differs;
+}
+
 class Sweep {
  public:
   Sweep(Graph& graph, RuleTable rules, const DeclutterOptions& options)
@@ -47,16 +54,14 @@ class Sweep {
     Value* fresh = rule.to(found, builder_);
     const auto made = static_cast<ptrdiff_t>(graph_.nodes.size() - before);
     const auto first = graph_.nodes.begin() + static_cast<ptrdiff_t>(position_);
-    if (!fresh || fresh == old) {  // what it made meanwhile is not needed
+    // What it made meanwhile is not needed. Of another shape: the rule has overlooked something of this graph.
+    if (!fresh || fresh == old || contradicts(fresh->type.shape, old->type.shape)) {
       graph_.nodes.erase(first, first + made);
       return false;
     }
     for (ptrdiff_t i = 0; i < made; ++i) readers_.add(*first[i]);
     position_ += static_cast<size_t>(made);
     if (fresh->name.empty()) fresh->name = old->name;  // what a person would look for
-    if (fresh->type.shape.known() && old->type.shape.known() && !(fresh->type == old->type) &&
-        fresh->type.shape.rank != old->type.shape.rank)
-      fail(Code::kInternal, "rule `{}` changed the rank of `{}`", rule.name, old->name);
     readers_.move(old, fresh);
     std::ranges::replace(graph_.outputs, old, fresh);
     return true;

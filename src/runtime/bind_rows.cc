@@ -194,8 +194,8 @@ Result<bool> RowBinder::band_of(const Piece& piece, const Band*& found) {
   return true;
 }
 
-Status RowBinder::add_call(const StepSpec& step, std::span<const RowCallOperand> operands) {
-  RowCall call{.kernel = step.kernel, .arguments = step.arguments, .tasks = step.tasks};
+Status RowBinder::add_call(uint32_t stage, const StepSpec& step, std::span<const RowCallOperand> operands) {
+  RowCall call{.kernel = step.kernel, .arguments = step.arguments, .tasks = step.tasks, .stage = stage};
   call.operand_count = static_cast<uint32_t>(operands.size());
   work_ += step.work;
   MICA_TRY_STATUS(calls_.push_back(call));
@@ -210,7 +210,7 @@ Status RowBinder::add_slide(const RowAction& action) {
   MICA_TRY(int64_t * bytes, binder_.take<int64_t>());
   *bytes = action.rows.size() * window.row_bytes;
   const RowCallOperand operands[] = {{kRowWindows, window.offset, 0}, {kRowWindows, from, 0}};
-  return add_call({.kernel = slide_rows, .arguments = bytes}, operands);
+  return add_call(action.stage, {.kernel = slide_rows, .arguments = bytes}, operands);
 }
 
 Result<bool> RowBinder::add_action(const RowAction& action) {
@@ -232,7 +232,7 @@ Result<bool> RowBinder::add_action(const RowAction& action) {
     for (uint32_t k = 0; k < call.operands; ++k) operands[k] = place(slots_[slot_begin_[i] + k], piece);
     for (uint32_t k = 0; k < call.temporaries; ++k)
       operands[call.operands + k] = {kRowWindows, window_bytes_ + temporaries_[call.first_temporary + k], 0};
-    MICA_TRY_STATUS(add_call(call.step, {operands, call.operands + call.temporaries}));
+    MICA_TRY_STATUS(add_call(i, call.step, {operands, call.operands + call.temporaries}));
   }
   return true;
 }

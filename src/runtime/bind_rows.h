@@ -92,7 +92,7 @@ class RowBinder {
   Result<bool> bind_band(const Piece& piece, Band& band);
   void cut(const Slot& slot, const Piece& piece, BoundOperand& operand) const;
   RowCallOperand place(const Slot& slot, const Piece& piece) const;
-  Status add_call(const StepSpec& step, std::span<const RowCallOperand> operands);
+  Status add_call(uint32_t stage, const StepSpec& step, std::span<const RowCallOperand> operands);
   Status finish();
   bool parted() const { return chain_.parts > 1; }
   const Part& part() const { return parts_[at_part_]; }

@@ -34,6 +34,10 @@ RunValue ReferenceRun::value_of(uint32_t v) const {
   if (bound.dynamic) {
     value.tensor.dtype = bound.type.dtype;
     value.tensor.rank = std::max<int>(bound.type.shape.rank, 0);
+    for (int d = 0; d < value.tensor.rank; ++d) {  // an unknown size is none: an output never allocated is not empty
+      const Dim dim = bound.type.shape[d];
+      value.tensor.dims[static_cast<size_t>(d)] = dim.is_fixed() ? dim.value() : -1;
+    }
     return value;  // no data before allocate_output
   }
   value.tensor = bound.view;

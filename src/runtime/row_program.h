@@ -21,6 +21,7 @@ struct RowCall {
   int64_t tasks = 1;
   const RowCallOperand* operands = nullptr;
   uint32_t operand_count = 0;
+  uint32_t stage = 0;  // of the chain
 };
 
 struct RowProgram {

@@ -76,9 +76,14 @@ Status Session::hold(size_t k, DType dtype, std::span<const int64_t> dims) {
 }
 
 Status Session::reset_states() {
-  std::ranges::fill(symbols_, -1);
-  for (size_t k = 0; k < states_.size(); ++k) MICA_TRY_STATUS(begin_state(k));
+  for (size_t k = 0; k < states_.size(); ++k) MICA_TRY_STATUS(reset_state(k));
   return {};
+}
+
+Status Session::reset_state(size_t k) {
+  given_[model_.plan().states[k].input] = false;
+  std::ranges::fill(symbols_, -1);
+  return begin_state(k);
 }
 
 // Zeros; an axis whose symbol has no number yet begins empty.
@@ -113,7 +118,9 @@ Status Session::check_input(size_t i, const TensorView& tensor) const {
 
 Status Session::set_state(size_t k, const TensorView& tensor) {
   MICA_CHECK(k < states_.size(), kNotFound, "there is no state {}", k);
-  MICA_TRY_STATUS(check_input(model_.plan().states[k].input, tensor));
+  const size_t i = model_.plan().states[k].input;
+  MICA_TRY_STATUS(check_input(i, tensor));
+  given_[i] = false;
   return copy_to_state(k, tensor);
 }
 
@@ -124,6 +131,13 @@ Status Session::set_input(size_t i, const TensorView& tensor) {
   frame_->views[v] = tensor;
   frame_->bases[kBaseFirstSlot + v] = tensor.data;
   given_[i] = true;
+  return {};
+}
+
+Status Session::clear_input(size_t i) {
+  MICA_CHECK(i < main().inputs.size(), kNotFound, "there is no input {}", i);
+  frame_->views[main().inputs[i]] = {};
+  given_[i] = false;
   return {};
 }
 

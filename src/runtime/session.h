@@ -24,10 +24,16 @@ class Session {
   // door.
   Status set_input(size_t i, const TensorView& tensor);
   Status set_input_object(size_t i, Object* object);
-  // What was set, or null.
+  // What is set, or what the last prepare or run took from a state, of which only the sizes are to be relied on; null
+  // when there is neither, and for what is no tensor.
   const TensorView* input(size_t i) const {
-    return given_[i] && input_type(i).is_tensor() ? &frame_->views[main().inputs[i]] : nullptr;
+    const TensorView& view = frame_->views[main().inputs[i]];
+    return view.dtype == DType::kNone ? nullptr : &view;
   }
+  // Whether the caller has set it: of a state's input, the state is not read then.
+  bool is_given(size_t i) const { return given_[i]; }
+  // An input as it was before it was set: a state's input reads the state again.
+  Status clear_input(size_t i);
   // Dense memory for an output; its shape is checked when the run knows it. A view without data takes it back.
   Status set_output(size_t i, const TensorView& tensor);
   // Binds for the inputs' shapes (their contents are not read) and reserves memory.
@@ -37,10 +43,14 @@ class Session {
   Result<TensorView> output(size_t i) const;
   Result<const Object*> output_object(size_t i) const;
 
-  // States: an output that feeds an input of the next run. Zeros at first.
+  // States: an output that feeds an input of the next run. Zeros at first. Setting or resetting one takes back what its
+  // input was given.
   Status reset_states();
+  Status reset_state(size_t k);
   Status set_state(size_t k, const TensorView& tensor);  // copies
   TensorView state(size_t k) const { return states_[k].view; }
+  // Zeros that no run has read yet: their sizes come with the inputs.
+  bool is_fresh(size_t k) const { return states_[k].fresh; }
 
   size_t memory_bytes() const;  // all that the session holds for its runs
 

@@ -184,4 +184,3 @@ MICA_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>
 }  // namespace mica::MICA_ISA
 
 #include "simd/composed.h"
-#include "simd/derived.h"

@@ -211,5 +211,3 @@ MICA_INLINE void store_f16(uint16_t* p, F32 a) {
 MICA_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
 
 }  // namespace mica::MICA_ISA
-
-#include "simd/derived.h"

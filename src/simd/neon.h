@@ -204,4 +204,3 @@ MICA_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
 }  // namespace mica::MICA_ISA
 
 #include "simd/composed.h"
-#include "simd/derived.h"

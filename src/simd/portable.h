@@ -165,4 +165,3 @@ MICA_INLINE I32 to_i32(F32 a) { return to_i32_trunc(round_even(a)); }
 }  // namespace mica::MICA_ISA
 
 #include "simd/composed.h"
-#include "simd/derived.h"

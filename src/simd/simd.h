@@ -73,4 +73,6 @@ inline constexpr float kRounder = 12582912.0f;
 
 #ifdef MICA_ISA_HEADER
 #include MICA_ISA_HEADER
+
+#include "simd/derived.h"
 #endif

@@ -193,4 +193,3 @@ MICA_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>
 #include "simd/emulated.h"
 
 #include "simd/composed.h"
-#include "simd/derived.h"

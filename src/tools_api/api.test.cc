@@ -1,9 +1,11 @@
 // The C and C++ interfaces on models made from text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -233,6 +235,164 @@ TEST(Api, FreeingASessionEndsItsRun) {
     ASSERT_TRUE(session.run_async().ok());
   }
   SUCCEED();
+}
+
+struct Ending {
+  mica_session* session = nullptr;
+  std::atomic<int> code{-1};
+  int again = -1;  // of a second run, begun before the end
+};
+
+void end_now(void* user, mica_error* error) {
+  auto& self = *static_cast<Ending*>(user);
+  const int code = mica_error_code(error);
+  mica_error_free(error);
+  mica_session_free(self.session);
+  self.code = code;
+}
+
+void end_later(void* user, mica_error*) {
+  auto& self = *static_cast<Ending*>(user);
+  self.again = mica_error_code(mica_session_run_async(self.session, nullptr, end_now, user));
+}
+
+TEST(Api, ARunsDoneMayFreeItsSession) {
+  std::vector<float> x(64);
+  for (const bool twice : {false, true}) {
+    const Context context = context_of();
+    const Model model = model_of(context, kChain);
+    Ending ending;
+    ASSERT_EQ(mica_session_create(model.get(), nullptr, &ending.session), nullptr);
+    ASSERT_EQ(mica_session_set_input(ending.session, 0, &Tensor::of(x.data(), {1, 64}).raw()), nullptr);
+    ASSERT_EQ(mica_session_run_async(ending.session, nullptr, twice ? end_later : end_now, &ending), nullptr);
+    while (ending.code < 0) std::this_thread::yield();
+    EXPECT_EQ(ending.code, 0);
+    EXPECT_EQ(ending.again, twice ? 0 : -1);
+  }
+}
+
+TEST(Api, AStatesInputIsTakenBack) {
+  const Context context = context_of();
+  const Model model = model_of(context, kState);
+  auto session = model.session();
+  std::vector<float> x = {1, 2}, s = {10, 20};
+  ASSERT_TRUE(session->set_input("x", Tensor::of(x.data(), {2})).ok());
+  ASSERT_TRUE(session->set_input("s", Tensor::of(s.data(), {2})).ok());
+  ASSERT_TRUE(session->run().ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(11, 22));
+  ASSERT_TRUE(session->take_back_input(1).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(12, 24));
+  ASSERT_TRUE(session->set_input("s", Tensor::of(s.data(), {2})).ok());
+  ASSERT_TRUE(session->reset().ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_THAT(numbers(*session->output(0)), ElementsAre(1, 2));
+  EXPECT_EQ(session->take_back_input(9).error().code(), 6002);
+}
+
+// A cache of rows of two, whose length is the number of runs.
+constexpr const char* kCache = R"(graph "cache"
+symbol P input
+input %x: f32[1,2] "x"
+input %h: f32[P,2] "h"
+%n = concat(%h, %x) axis=0
+%e = exp(%n)
+output %n "n"
+output %e "e"
+state "n" "h"
+end
+)";
+
+TEST(Api, CostsOfAGrowingState) {
+  const Context context = context_of();
+  const Model model = model_of(context, kCache);
+  auto session = model.session();
+  int64_t flops = -1;
+  mica_error* unset = tools::count_flops(session->get(), flops);
+  EXPECT_EQ(mica_error_code(unset), 6003);
+  mica_error_free(unset);
+  std::vector<float> x = {1, 2};
+  ASSERT_TRUE(session->set_input("x", Tensor::of(x.data(), {1, 2})).ok());
+  ASSERT_EQ(tools::count_flops(session->get(), flops), nullptr);
+  EXPECT_EQ(flops, 2);
+  ASSERT_TRUE(session->run().ok());
+  ASSERT_EQ(tools::count_flops(session->get(), flops), nullptr);
+  EXPECT_EQ(flops, 4);
+  for (const double seconds : {-1.0, std::nan(""), HUGE_VAL}) {
+    tools::BenchReport report;
+    mica_error* refused = tools::bench(session->get(), {.seconds = seconds, .layers = false, .progress = {}}, report);
+    EXPECT_EQ(mica_error_code(refused), 6001);
+    mica_error_free(refused);
+  }
+  std::vector<tools::LayerTime> layers;
+  ASSERT_EQ(tools::profile(session->get(), layers), nullptr);
+  EXPECT_EQ(layers.back().flops, 4);
+}
+
+TEST(Api, AModelComesThroughAPipe) {
+  const Context context = context_of();
+  const std::string path = ::testing::TempDir() + "mica_api_pipe_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path) << kState; });
+  mica_model* model = nullptr;
+  mica_error* error = tools::load(context.get(), path, {}, &model);
+  writer.join();
+  std::remove(path.c_str());
+  EXPECT_EQ(error, nullptr) << mica_error_text(error);
+  EXPECT_EQ(mica_model_count(model, MICA_STATE), 1u);
+  mica_model_free(model);
+}
+
+int infer_some(void*, mica_op_call* call, char*, size_t) {
+  mica_tensor& out = call->outputs[0];
+  out.dtype = MICA_F32;
+  out.rank = 2;
+  out.dims[0] = -1;
+  out.dims[1] = 3;
+  return 0;
+}
+
+// Rows of three ones, as many as the user's number says; none is allocated for a negative one.
+int compute_some(void* user, mica_op_call* call, char*, size_t) {
+  const int64_t dims[] = {*static_cast<const int64_t*>(user), 3};
+  if (call->outputs[0].data || call->outputs[0].dims[0] != -1 || call->outputs[0].dims[1] != 3) return 7;
+  if (dims[0] < 0) return 0;
+  auto* to = static_cast<float*>(mica_op_allocate(call, 0, 2, dims));
+  for (int64_t i = 0; i < dims[0] * 3; ++i) to[i] = 1;
+  return 0;
+}
+
+TEST(Api, AnOperatorMustAllocateWhatWasOpen) {
+  const Context context = context_of();
+  int64_t rows = -1;
+  mica_operator op = MICA_INIT(mica_operator);
+  op.domain = "";
+  op.name = "Relu";
+  op.input_least = op.input_most = 1;
+  op.output_count = 1;
+  op.infer = infer_some;
+  op.compute = compute_some;
+  op.user = &rows;
+  ASSERT_EQ(mica_context_add_operator(context.get(), &op), nullptr);
+  // An ONNX model of one Relu, from x to y.
+  const std::string bytes(
+      "\x08\x08\x3a\x27\x0a\x0c\x0a\x01\x78\x12\x01\x79\x22\x04\x52\x65\x6c\x75\x12\x01\x67\x5a\x0f\x0a"
+      "\x01\x78\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08\x01\x62\x03\x0a\x01\x79\x42\x02\x10\x11",
+      47);
+  mica_model* made = nullptr;
+  mica_error* error = tools::load_memory(context.get(), {bytes.data(), bytes.size(), "relu", ""}, {}, &made);
+  ASSERT_EQ(error, nullptr) << mica_error_text(error);
+  const Model model(made);
+  auto session = model.session();
+  std::vector<float> x = {1};
+  ASSERT_TRUE(session->set_input(0, Tensor::of(x.data(), {1})).ok());
+  EXPECT_EQ(session->run().error().code(), 6003);
+  for (const int64_t count : {0, 2}) {
+    rows = count;
+    ASSERT_TRUE(session->run().ok());
+    EXPECT_EQ(numbers(*session->output(0)).size(), static_cast<size_t>(count * 3));
+  }
 }
 
 TEST(Api, ChildrenKeepTheirParents) {

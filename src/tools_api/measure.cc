@@ -10,6 +10,7 @@
 #include "measure/roofline.h"
 #include "measure/trace_json.h"
 #include "mica/tools.hpp"
+#include "tools_api/options.h"
 
 namespace mica::tools {
 namespace {
@@ -27,8 +28,10 @@ int64_t weight_bytes(const std::vector<LayerTime>& layers) {
 
 Status run_bench(mica_session* session, const BenchOptions& options, BenchReport& report) {
   MICA_CHECK(session && !session->stage, kUsage, "measuring needs a session without a stage callback");
+  MICA_TRY_STATUS(check_seconds(options.seconds));
   mica::BenchOptions inner;
   inner.seconds = options.seconds;
+  inner.warm_runs = options.warm_runs;
   inner.layers = options.layers;
   inner.progress = options.progress;
   MICA_TRY(const mica::BenchResult found, mica::bench(*session->core, inner));
@@ -64,6 +67,7 @@ ValueError public_error(const mica::ValueError& e) {
 Status run_compare(mica_session* a, mica_session* b, const CompareOptions& options, CompareReport& report) {
   MICA_CHECK(a && b && a != b && !a->stage && !b->stage, kUsage,
              "comparing needs two sessions without stage callbacks");
+  MICA_TRY_STATUS(check_seconds(options.seconds));
   const mica::CompareOptions inner{options.relative, options.absolute, options.stages, options.seconds};
   MICA_TRY(const CompareResult found, mica::compare(*a->core, *b->core, inner));
   report = {};
@@ -83,12 +87,8 @@ Status run_compare(mica_session* a, mica_session* b, const CompareOptions& optio
 
 Status add_flops(mica_session* session, int64_t& flops) {
   MICA_CHECK(session, kUsage, "the session is null");
-  std::vector<Type> types;
-  for (size_t i = 0; i < session->core->input_count(); ++i) {
-    types.push_back(session->core->input_type(i));
-    if (const TensorView* view = session->core->input(i)) types.back().shape = view->to_shape();
-  }
-  MICA_TRY(const std::vector<StageCost> costs, stage_costs(session->model->core->plan(), types));
+  MICA_TRY_STATUS(session->core->prepare());
+  MICA_TRY(const std::vector<StageCost> costs, stage_costs(*session->core));
   flops = 0;
   for (const StageCost& cost : costs) flops += cost.flops;
   return {};

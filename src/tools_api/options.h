@@ -24,6 +24,13 @@ inline mica::ConvertOptions internal_options(const ConvertOptions& options) {
   return made;
 }
 
+constexpr double kMostSeconds = 1e6;
+inline Status check_seconds(double seconds) {
+  MICA_CHECK(seconds >= 0 && seconds <= kMostSeconds, kUsage, "the time to take is 0 to {} seconds, got {}",
+             kMostSeconds, seconds);
+  return {};
+}
+
 inline ConvertReport public_report(const mica::ConvertReport& report) {
   return {report.nodes_imported, report.nodes_decluttered, report.stages,
           report.rules_fired,    report.parameters,        report.constant_bytes};

@@ -37,7 +37,7 @@ OperatorInfo describe(const OpDef& op) {
   info.input_most = op.inputs.max;
   info.output_least = op.outputs.min;
   info.output_most = op.outputs.max;
-  info.kernel = find_row(all_run(), op.name) != nullptr;
+  info.kernel = find_run(op) != nullptr || op.view;
   if (op.attributes.visit) {
     alignas(16) std::byte blob[kMaxAttrBytes];
     op.attributes.init(blob);
@@ -54,9 +54,10 @@ const char* name_of(Format format) {
 
 }  // namespace
 
-std::vector<OperatorInfo> all_operators(bool with_types) {
+std::vector<OperatorInfo> all_operators(bool with_types, const std::string& only) {
   std::vector<OperatorInfo> list;
   for (const auto& row : all_op()) {
+    if (!only.empty() && row.definition->name != only) continue;
     OperatorInfo& info = list.emplace_back(describe(*row.definition));
     if (!with_types) continue;
     for (const auto& accepted : element_types(*row.definition)) {

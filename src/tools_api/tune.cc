@@ -6,6 +6,7 @@
 #include "api/session_handle.h"
 #include "base/file.h"
 #include "mica/tools.hpp"
+#include "tools_api/options.h"
 
 namespace mica::tools {
 namespace {
@@ -42,6 +43,7 @@ Error taken(mica_error* given) {
 
 Status run_tune(mica_model* model, const TuneOptions& options, TuneReport& report) {
   MICA_CHECK(model && options.feed, kUsage, "measuring algorithms needs a model and what sets a session's inputs");
+  MICA_TRY_STATUS(check_seconds(options.seconds));
   using Free = void (*)(mica_session*);
   std::vector<std::unique_ptr<mica_session, Free>> sessions;
   MICA_TRY(const Tuning known, known_choices(options.path, model->context->core.machine));

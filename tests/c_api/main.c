@@ -98,6 +98,8 @@ static void run_digits(mica_model* model) {
   expect(fabsf(sum - 1) < 1e-5f, "probabilities in the caller's memory");
   options.timeout_ns = 1;
   fails(mica_session_run(session, &options), 4003, "a deadline");
+  fine(mica_session_set_input(session, 0, NULL), "an input that is taken back");
+  fails(mica_session_run(session, NULL), 6003, "a run without it");
   mica_session_free(session);
 }
 

@@ -425,9 +425,81 @@ def tables():
     ops = json.loads(mica("ops", "--format", "json").stdout)
     expect(len(ops["operators"]) > 100 and any(s["name"] == "Conv" for s in ops["spellings"]), "operators")
     expect("strides" in mica("ops", "conv").stdout, "one operator")
+    expect("element types: float float8" in mica("ops", "conv").stdout, "its types")
+    expect(json.loads(mica("ops", "add", "--format", "json").stdout)["types"][0], "its types in JSON")
+    kernels = {op["name"]: op["kernel"] for op in ops["operators"]}
+    expect(kernels["add"] and kernels["reshape"] and not kernels["eye_like"], "who has kernels")
+    rows = mica("ops", "--format", "csv").stdout.splitlines()
+    conv = next(row for row in rows if row.startswith("conv,"))
+    expect(rows[0].split(",")[3] == "element types" and conv.split(",")[3].startswith("float"), "types in a table")
+    expect("element types" not in mica("ops").stdout, "no empty column")
     expect("did you mean `conv`?" in mica("ops", "convv", code=2).stderr, "the nearest operator")
     expect("| conv |" in mica("ops", "--format", "md").stdout and "rule" in mica("ops", "--rules").stdout, "tables")
     expect(json.loads(mica("doctor", "--format", "json").stdout)["peak_gflops_one"] > 0, "doctor")
+
+
+CACHE = """graph "cache"
+  symbol P bounded 3
+  input %x: f32[1,2] "x"
+  input %h: f32[P,2] "h"
+  %n = concat(%h, %x) axis=0
+  %e = exp(%n)
+  output %n "n"
+  output %e "NAME"
+  state "n" "h"
+end
+"""
+
+
+def array(path, shape, values, kind="<f4"):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}".encode()
+    header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
+    packed = struct.pack(f"<{len(values)}{'d' if kind == '<f8' else 'f'}", *values)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + packed)
+    return path
+
+
+def states(place):
+    """A state that grows: what it costs, what it begins with, and that every measured run begins there."""
+    source, out = place / "cache.txt", place / "cache.mica"
+    source.write_text(CACHE.replace("NAME", "e"))
+    made = json.loads(mica("convert", source, "-o", out, "--format", "json").stdout)
+    expect(made["macs"] == 1 and not made["check"]["different"], "arithmetic of the first run")
+    mica("inspect", source)
+    mica("inspect", out)
+    x = array(place / "x.npy", (1, 2), [1, 2])
+    two, more = array(place / "two.npy", (2, 2), [3, 4, 5, 6]), ("--input", f"x={x}", "--format", "json")
+    mica("bench", out, "--seconds", "0.01", "--layers", "--trace", place / "trace.json", *more)
+    mica("bench", out, "--start", *more)
+    mica("bench", out, "--seconds", "0.01", *more, "--input", f"h={two}")
+    mica("tune", out, "-o", place / "cache.tune", "--seconds", "0.01")
+
+    def length(*words):
+        return json.loads(mica("run", out, *more, *words).stdout)["outputs"][0]["shape"][0]
+
+    expect(length() == 1 and length("--steps", "3") == 3, "a state goes on")
+    expect(length("--input", f"h={two}") == 3, "what a state begins with")
+    one = array(place / "one.npy", (1, 2), [3, 4])
+    expect(length("--input", f"h={one}", "--steps", "3") == 4, "and goes on from there")
+    for step in range(2):
+        array(place / f"h-{step}.npy", (1, 2), [step, step])
+    expect(length("--input", f"h={place}/h-{{step}}.npy", "--steps", "2") == 2, "a state of each step's own")
+    wide = array(place / "wide.npy", (1, 2), [1, 2], "<f8")
+    done = mica("run", out, "--input", f"x={wide}", "--steps", "2")
+    expect(done.stderr.count("is rounded to f32") == 1, "a conversion is told, once")
+
+
+def names(place):
+    """Names that steer a terminal or lead out of a folder."""
+    source = place / "names.txt"
+    source.write_text(CACHE.replace("NAME", "../e"))
+    done = mica("run", source, "--save", place / "names.npz", code=2)
+    expect("`../e`" in done.stderr and not (place / "names.npz").exists(), "an archive stays in its folder")
+    nodes = [node("Relu", ["x\x1b[2J"], ["y\x1b[2J"])]
+    (place / "names.onnx").write_bytes(model(nodes, [value_info("x\x1b[2J", [3])], [value_info("y\x1b[2J", [3])]))
+    for words in (("run", "--top", "0"), ("inspect",), ("bench", "--seconds", "0", "--layers")):
+        said = mica(words[0], place / "names.onnx", *words[1:]).stdout
+        expect("\x1b" not in said and (words[0] == "bench" or "\\x1b[2J" in said), "names are printable")
 
 
 def custom(place):
@@ -446,7 +518,7 @@ def custom(place):
 with tempfile.TemporaryDirectory() as folder:
     place = Path(folder)
     for test in (usage, run, streams, files, numbers, wrong, undecided, convert, measure, tune, halves, planted,
-                 inspect, custom):
+                 inspect, states, names, custom):
         test(place)
     tables()
 print("".join(f"{line}\n" for line in failures) + f"{count - len(failures)} passed, {len(failures)} failed")

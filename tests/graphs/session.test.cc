@@ -194,6 +194,41 @@ end
   }
 }
 
+TEST(Session, AStatesInputIsTakenBack) {
+  Machinery machinery(compiled(R"(graph "cache"
+  symbol T input
+  input %x: f32[1,2] "x"
+  input %h: f32[T,2] "h"
+  %n = concat(%h, %x) axis=0
+  output %n "n"
+  state "n" "h"
+end
+)"));
+  Session& session = machinery.session();
+  const OwnedTensor x = floats({1, 2}, {1, 2}), three = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto length = [&] {
+    EXPECT_TRUE(session.run().ok());
+    return session.output(0)->dim(0);
+  };
+  ASSERT_TRUE(session.set_input(0, x.view()).ok());
+  const auto give = [&] { ASSERT_TRUE(session.set_input(1, three.view()).ok()); };
+  give();
+  EXPECT_EQ(length(), 4);
+  EXPECT_EQ(length(), 4);  // read again, and the state is not
+  ASSERT_TRUE(session.reset_states().ok());
+  EXPECT_EQ(length(), 1);
+  give();
+  ASSERT_TRUE(session.set_state(0, x.view()).ok());
+  EXPECT_EQ(length(), 2);
+  give();
+  EXPECT_EQ(length(), 4);
+  ASSERT_TRUE(session.clear_input(1).ok());
+  EXPECT_EQ(length(), 5);  // the state went on meanwhile
+  ASSERT_TRUE(session.clear_input(0).ok());
+  EXPECT_EQ(code_of(session.run()), Code::kState);
+  EXPECT_EQ(code_of(session.clear_input(2)), Code::kNotFound);
+}
+
 TEST(Session, MemoryCapIsKept) {
   RunOptions options;
   options.runner.memory_cap = 1000;

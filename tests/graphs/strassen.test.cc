@@ -2,15 +2,15 @@
 // were.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "measure/explain_step.h"
+#include "support/forced.h"
 #include "support/run_graph.h"
 
 namespace mica {
 namespace {
 
 using support::difference;
+using support::Forced;
 using support::Machinery;
 using support::RunOptions;
 using support::weights;
@@ -46,20 +46,6 @@ std::string graph(const std::string& product) {
   return "graph \"product\"\n  input %x: f32[2,101," + std::to_string(kDepth) + "] \"x\"\n" +
          weights("w", {kDepth, 150}) + weights("b", {150}) + product + "  output %y \"y\"\nend\n";
 }
-
-// While it stands, products are made by this algorithm, whatever was forced before.
-class Forced {
- public:
-  explicit Forced(const char* name) {
-    if (const char* before = getenv(kName)) before_ = before;
-    setenv(kName, name, 1);
-  }
-  ~Forced() { before_.empty() ? unsetenv(kName) : setenv(kName, before_.c_str(), 1); }
-
- private:
-  static constexpr const char* kName = "MICA_FORCE";
-  std::string before_;
-};
 
 Ran run_by(const char* algorithm, const std::string& text) {
   const Forced forced(algorithm);

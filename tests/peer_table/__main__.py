@@ -276,6 +276,7 @@ def test_report_of_everything():
     assert abs(report.share_of_peak(threads["1"], 10 ** 8) - 0.5) < 0.01       # 1e8 in 2 ms of 100 GFLOP/s
     assert math.isnan(report.share_of_peak(threads["2"], 10 ** 8)) and math.isnan(report.peak_gflops(threads["2"]))
     assert abs(report.means(made)["2"][0] - 1.25) < 0.01
+    assert report.means(made)["2"][1:] == (1, 1) and "over the 1 networks" in text and "; 1 missed or not" in text
     with tempfile.TemporaryDirectory() as folder:
         report.write(made, Path(folder))
         assert "NaN" not in (Path(folder) / "peers.json").read_text()

@@ -1,5 +1,6 @@
 """Loading and running: the three lines, names and positions, states, errors."""
 import io
+import json
 import pathlib
 
 import numpy as np
@@ -144,6 +145,52 @@ def test_errors(graph, tmp_path):
     assert code_of(mica.load, graph(PAIR), threads=1, context=mica.Context(1)) == 6001
     assert code_of(model.run, {"a": a, "b": b}, deadline=-1) == 6001
     np.testing.assert_array_equal(model(a, b)["y"], np.zeros((3, 2)))
+
+
+LISTS = ("outputs", "keep", "rules_off", "labels")
+
+
+@pytest.mark.parametrize("key", LISTS)
+def test_a_text_is_no_list_of_names(digits_path, key):
+    with pytest.raises(mica.Error, match="a list of names") as caught:
+        mica.load(digits_path, **{key: "probabilities"})
+    assert caught.value.code == 6001 and "['probabilities']" in caught.value.hint
+
+
+def test_outputs_of_a_run_are_a_list(graph):
+    model = mica.load(graph(STATEFUL))
+    x = np.ones((1, 2), np.float32)
+    assert list(model.run({"x": x}, outputs=["y"])) == ["y"]
+    assert code_of(model.run, {"x": x}, outputs="y") == 6001
+    assert list(model.run({"x": x}, outputs=())) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"preprocess": 3}, {"bounds": 3}, {"shapes": {"image": "x"}}, {"outputs": [1]}, {"pixels": "no"}, {"labels": 5}],
+)
+def test_a_value_of_a_wrong_type_is_named(digits_path, options):
+    with pytest.raises(TypeError, match=f"^`{next(iter(options))}` takes "):
+        mica.load(digits_path, **options)
+
+
+def test_a_recipe_is_a_dict_or_json(digits_path):
+    for recipe in ({"size": [8, 8], "scale": 2}, '{"size": [8, 8], "scale": 2}'):
+        assert json.loads(mica.load(digits_path, preprocess=recipe).metadata["mica.preprocess"])["scale"] == 2
+
+
+def test_wrong_numbers_and_contexts(digits_path):
+    for options in ({"memory_cap": -1}, {"memory_cap": 2**63}, {"deadline": -1}, {"deadline": 0}, {"threads": -1}):
+        assert code_of(mica.load, digits_path, **options) == 6001
+    model = mica.load(digits_path)
+    assert code_of(model.session, memory_cap=-1) == 6001
+    assert code_of(model.session, deadline=float("nan")) == 6001
+    for options in ({"context": 5}, {"threads": "two"}, {"isa": 5}, {"memory_cap": "all"}):
+        with pytest.raises(TypeError) as caught:
+            mica.load(digits_path, **options)
+        assert "incompatible function arguments" not in str(caught.value)
+    with pytest.raises(TypeError, match="mica.Context"):
+        mica.convert(digits_path, digits_path.with_suffix(".never"), context=5)
 
 
 def test_an_error_says_what_where_and_what_to_do(graph):

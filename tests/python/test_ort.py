@@ -27,7 +27,20 @@ def test_the_shape_of_a_script(digits_path, held_back):
 
 def test_sources(digits_path):
     assert ort.InferenceSession(digits_path.read_bytes()).get_inputs()[0].name == "image"
-    assert ort.InferenceSession(digits_path, None, [("CUDAExecutionProvider", {}), "CPUExecutionProvider"])
+    assert ort.InferenceSession(digits_path, None, [("CPUExecutionProvider", {})])
+
+
+def test_providers_that_are_not_there(digits_path):
+    wanted = [("CUDAExecutionProvider", {}), "FooProvider", "CPUExecutionProvider"]
+    with pytest.warns(UserWarning) as told:
+        session = ort.InferenceSession(digits_path, None, wanted)
+    assert [str(one.message).split("'")[1] for one in told] == ["CUDAExecutionProvider", "FooProvider"]
+    assert session.get_providers() == ["CPUExecutionProvider"] and told[0].filename == __file__
+    with pytest.warns(UserWarning, match="FooProvider"):
+        session.set_providers(["FooProvider"])
+    for wrong in ("CPUExecutionProvider", [5], [()]):
+        with pytest.raises(ValueError, match="providers are a list"):
+            ort.InferenceSession(digits_path, providers=wrong)
 
 
 def test_dimensions_are_overridden(digits_path):

@@ -28,8 +28,11 @@ def difference(got, expected):
         return f"{wrong} of {got.size} labels differ" if wrong else ""
     if not np.array_equal(np.isnan(got), np.isnan(expected)):
         return "NaN in other places"
-    worst = np.max(np.abs(np.nan_to_num(got) - np.nan_to_num(expected)), initial=0)
-    room = 1e-4 * max(np.max(np.abs(np.nan_to_num(expected)), initial=0), 1e-3)
+    finite = np.isfinite(expected)
+    if not np.array_equal(got[~finite], expected[~finite], equal_nan=True):
+        return "other infinities"
+    worst = np.max(np.abs(got[finite] - expected[finite]), initial=0)
+    room = 1e-4 * max(np.max(np.abs(expected[finite]), initial=0), 1e-3)
     return "" if worst <= room else f"differs by {worst:.3g}"
 
 

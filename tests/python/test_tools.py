@@ -66,6 +66,35 @@ def test_bench_and_profile(digits_path):
     assert layers[0].op == "conv" and layers[0].ms > 0 and abs(sum(layer.share for layer in layers) - 1) < 1e-6
 
 
+CACHE = """graph "cache"
+  symbol P bounded 3
+  input %x: f32[1,2] "x"
+  input %h: f32[P,2] "h"
+  %n = concat(%h, %x) axis=0
+  %e = exp(%n)
+  output %n "n"
+  output %e "e"
+  state "n" "h"
+end
+"""
+
+
+def test_a_state_that_grows_is_measured_from_the_same_beginning(graph):
+    model = mica.load(graph(CACHE))
+    x = np.ones((1, 2), np.float32)
+    assert mica.bench(model, {"x": x}, seconds=0.01, layers=True).runs > 3
+    assert model.profile(x)[-1].flops == 2
+    assert model.profile(x=x, h=np.ones((2, 2), np.float32))[-1].flops == 6
+    assert model(x)["n"].shape == (3, 2)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_bench_takes_a_time(digits_path, seconds):
+    with pytest.raises(mica.Error) as caught:
+        mica.bench(digits_path, seconds=seconds)
+    assert caught.value.code == 6001
+
+
 def test_random_inputs(digits_path):
     model = mica.load(digits_path)
     assert mica.random_inputs(model)["image"].shape == (1, 1, 8, 8)

@@ -68,7 +68,8 @@ def same(got, wide, element):
 
     epsilon = float(ml_dtypes.finfo(ELEMENTS[element][1]).eps)
     # Operands are the same; each result rounds, as do the few that it is made of.
-    room = 16 * epsilon * (np.abs(b) + np.max(np.abs(b[np.isfinite(b)]), initial=0))
+    finite = np.isfinite(b)
+    room = np.where(finite, 16 * epsilon * (np.abs(b) + np.max(np.abs(b[finite]), initial=0)), 0)
     with np.errstate(invalid="ignore"):
         return bool(np.all((a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= room)))
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the papers promise: every error code has an entry in docs/errors.md and every entry a code; links between
-the papers lead somewhere; evidence.md leaves no proof out, and names only files and tests that exist.
+the papers lead somewhere, and files of the tree that they name exist; evidence.md leaves no proof out, and names only
+tests that exist.
 
     docs.py [--self-test]
 """
@@ -15,7 +16,9 @@ ENTRY = re.compile(r"^#+ MICA(\d+)\b", re.M)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 TEST = re.compile(r"^\s*TEST(?:_[FP])?\((\w+),\s*(\w+)\)", re.M)
 CTEST = re.compile(r"(?:add_test\(NAME|mica_python_test\() ?(\w+)")
-TREE_FILE = re.compile(r"`((?:src|tests|tools|docs|apps|include|examples|cmake|python|\.ci)/[\w./+-]+)`")
+# A file or folder, perhaps with a command's options behind it; a name with `<word>` or `*` in it is none.
+TREE = r"src|tests|tools|docs|apps|bench|include|examples|cmake|modules|python|\.ci"
+TREE_FILE = re.compile(rf"`((?:{TREE})/[\w./+-]+)(?=[` ])")
 
 
 def codes(header, page):
@@ -32,9 +35,7 @@ def codes(header, page):
 def links(name, text, exists):
     folder = Path(name).parent
     wrong = [f"{name}: dead link {target}" for target in LINK.findall(text) if not exists(folder / target)]
-    if name == "docs/evidence.md":
-        wrong += [f"{name}: no file {path}" for path in TREE_FILE.findall(text) if not exists(Path(path))]
-    return wrong
+    return wrong + [f"{name}: no file {path}" for path in TREE_FILE.findall(text) if not exists(Path(path))]
 
 
 def tracked(*patterns):
@@ -65,7 +66,7 @@ def self_test():
         len(codes(header, "## MICA1001: a\n## MICA1002: b\n## MICA1002: b\n")) == 1,
         len(links("docs/a.md", "[b](b.md) [c](https://c)", lambda path: False)) == 1,
         links("docs/a.md", "[b](b.md#x)", lambda path: path == Path("docs/b.md")) == [],
-        len(links("docs/evidence.md", "`src/a.cc`", lambda path: False)) == 1,
+        len(links("docs/a.md", "`src/a.cc` `bench/b --c 3` `src/*/a.cc` `src/<a>/b.cc`", lambda path: False)) == 2,
         proofs("| a | `A.B`, ctest `c` |", {"A.B", "c"}) == [],
         len(proofs("| a | `A.B`, ctest `c` |\n| b | – |", {"A.C"})) == 3,
     ]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -106,11 +107,29 @@ def _maps(scores: Any, keys: list[Any]) -> list[dict[Any, float]]:
     return [dict(zip(keys, row)) for row in rows.tolist()]
 
 
+_PROVIDERS = ("CPUExecutionProvider",)
+
+
+def _check_providers(providers: Sequence[Any] | None) -> None:
+    """Warns of those that are not there. Errors: ValueError."""
+    for provider in [providers] if isinstance(providers, (str, bytes)) else providers or ():
+        name = provider[0] if isinstance(provider, tuple) and provider else provider
+        if not isinstance(name, str) or isinstance(providers, str):
+            raise ValueError(f"providers are a list of names or of (name, options), got {providers!r}")
+        if name not in _PROVIDERS:
+            warnings.warn(
+                f"Specified provider '{name}' is not in available provider names. "
+                f"Available providers: '{', '.join(_PROVIDERS)}'. The model runs on the processor.",
+                stacklevel=3,
+            )
+
+
 class InferenceSession:
     """A model that is ready to run, with the interface of onnxruntime's class of this name.
 
     path_or_bytes: a path, bytes, or an onnx.ModelProto.
-    providers: those that this build does not have are passed over; one that it has must be among them.
+    providers: names, or pairs of a name and options. Models run on the processor: of each other provider a UserWarning
+        says that it is not there, as onnxruntime's does.
     Errors: NoSuchFile, InvalidProtobuf, InvalidGraph, NotImplemented (naming every node without support).
     """
 
@@ -122,6 +141,7 @@ class InferenceSession:
         provider_options: Sequence[Any] | None = None,
         **unused: Any,
     ) -> None:
+        _check_providers(providers)
         self._options = sess_options or SessionOptions()
         threads = max(int(self._options.intra_op_num_threads), 0)
         folder = self._options._entries.get("session.model_external_initializers_file_folder_path")
@@ -162,13 +182,14 @@ class InferenceSession:
         return ModelMetadata(self._model.metadata)
 
     def get_providers(self) -> list[str]:
-        return ["CPUExecutionProvider"]
+        return list(_PROVIDERS)
 
     def get_provider_options(self) -> dict[str, dict[str, str]]:
         return {"CPUExecutionProvider": {}}
 
     def set_providers(self, providers: Any = None, provider_options: Any = None) -> None:
-        """Accepted: there is one provider."""
+        """There is one provider: as those given to the constructor."""
+        _check_providers(providers)
 
     def get_session_options(self) -> SessionOptions:
         return self._options

@@ -51,7 +51,8 @@ Features features() {
   if (!fused || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return f;
   const uint64_t saved = saved_registers();
   f.avx2 = (saved & kVectors) == kVectors && (ebx & kAvx2);
-  f.avx512 = f.avx2 && (saved & kWide) == kWide && (ebx & kAvx512) == kAvx512 && (ecx & kVnni);
+  const bool wide = (saved & kWide) == kWide && (ebx & kAvx512) == kAvx512 && (ecx & kVnni);
+  f.avx512 = f.avx2 && (wide || MICA_EMULATES_AVX512);
   return f;
 }
 #endif

@@ -154,6 +154,7 @@ void Importer::spell(Call& call) {
   node.domain = call.kind.domain;
   node.op = call.kind.op;
   node.name = call.title;
+  node.maker = model_.proto->producer_name();
   node.version = call.kind.version;
   node.release = release_;
   node.inputs = operands_of(call);

@@ -55,6 +55,19 @@ TEST(ImportOnnx, NormalisationsThatSaveTheirStatistics) {
   EXPECT_EQ(graph->outputs[1]->producer->outputs[2], graph->outputs[1]);
 }
 
+// As caffe2 and old exporters wrote it: parameters for every element, not for every channel.
+TEST(ImportOnnx, NormalisationOfEachElement) {
+  ModelMaker m(7);
+  m.input("x", {"2", "3", "4"});
+  for (const char* name : {"scale", "bias", "mean", "variance"}) m.input(name, {"3", "4"});
+  m.set_int(m.node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, {"y"}), "spatial", 0);
+  m.output("y");
+  const auto graph = m.import();
+  ASSERT_TRUE(graph.ok()) << why(graph);
+  EXPECT_EQ(ops_of(*graph), (std::vector<std::string>{"add", "sqrt", "div", "sub", "mul", "add"}));
+  EXPECT_TRUE(verify(*graph, "import").ok());
+}
+
 TEST(ImportOnnx, DimensionsGetNames) {
   ModelMaker m;
   m.input("x", {"N", "", "-1", "3"});

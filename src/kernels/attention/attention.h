@@ -1,8 +1,11 @@
 // Scaled dot-product attention, fp32: for each batch and head, y = softmax(cap(scale · q · kᵀ) + mask) · v.
 //
 // Keys and values are packed first, once for all queries. A task is a block of queries of one head; a tile of their
-// scores stays in scratch between the two products and the softmax. The blocks depend on the shape alone, so that the
-// number of threads changes no bit. A query that sees no key gives zeros.
+// scores stays in scratch between the two products and the softmax. More than one block of keys go by one after the
+// other: where a block has a larger score than those before it, the sums of powers and of values so far are scaled down
+// to it (Milakov and Gimelshein, Online normalizer calculation for softmax, arXiv:1805.02867; Dao et al.,
+// FlashAttention, arXiv:2205.14135). The blocks depend on the shape alone, so that the number of threads changes no
+// bit. A query that sees no key gives zeros.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +40,7 @@ struct AttentionArgs {
   int64_t mask_keys = 0;
   bool half_units = false;  // as GemmLimits
   // Set by prepare_attention. pack_tasks 0: so few queries that keys and values are read where they stand.
-  int64_t row_block = 0, blocks = 0, tasks = 0, score_stride = 0, scratch_floats = 0;
+  int64_t row_block = 0, blocks = 0, tasks = 0, key_block = 0, score_stride = 0, scratch_floats = 0;
   int64_t pack_tasks = 0, packed_head = 0, packed_floats = 0;  // of one head of keys and values, of all
 };
 

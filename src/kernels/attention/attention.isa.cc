@@ -18,14 +18,33 @@ struct Block {
   int64_t batch, head, first, rows;
   const float *q, *k, *v;
   float* y;
-  int64_t keys;  // the first so many hold all that its queries see
+  int64_t first_key, keys;  // all that its queries see is from the one, at which keys are cut, to before the other
 };
 
 // The keys that a query sees: low to high - 1.
 struct Range {
   int64_t low, high;
 };
-Range seen_by(const AttentionArgs& args, const AttentionOperands& at, int64_t batch, int64_t query) {
+
+// A query's scores so far.
+struct Running {
+  float largest = -kInfinity, sum = 0;  // of powers of e below the largest one
+  float fall = 0;                       // of these when the last keys came
+};
+
+// Queries, and the block of keys that they meet.
+struct Tile {
+  const Block* block;
+  int64_t row, rows;  // of the block
+  Range keys;
+  float* scores;
+  Running* running;
+  float* sums;  // of values before these keys
+  int64_t sum_stride;
+};
+int64_t within(int64_t i, int64_t end) { return i < 0 ? 0 : least(i, end); }
+__attribute__((noinline)) Range seen_by(const AttentionArgs& args, const AttentionOperands& at, int64_t batch,
+                                        int64_t query) {
   const int64_t length = args.has_lengths ? at.lengths[batch] : args.shape.keys;
   const int64_t place = query + (args.has_lengths ? length - args.shape.queries : args.past);
   Range range{0, length};
@@ -50,6 +69,7 @@ Block block_of(const AttentionArgs& args, const AttentionOperands& at, int64_t t
   b.v = at.v + b.batch * args.v.batch + kv_head * args.v.head;
   b.y = at.y + b.batch * args.y.batch + b.head * args.y.head + b.first * args.y.row;
   b.keys = seen_by(args, at, b.batch, b.first + b.rows - 1).high;  // later queries see later keys
+  b.first_key = least(seen_by(args, at, b.batch, b.first).low, b.keys - 1) / args.key_block * args.key_block;
   return b;
 }
 
@@ -62,7 +82,7 @@ struct PackedProduct {
   int64_t panel_stride, columns, depth;
   float* c;
   int64_t c_stride;
-  bool half_units;
+  bool half_units, adds = false;  // to what c holds
 };
 void multiply_rows(const PackedProduct& p, int rows) {
   const GemmEpilogue plain;
@@ -78,6 +98,7 @@ void multiply_rows(const PackedProduct& p, int rows) {
                           .n = (p.columns + unit - 1) / unit * unit,
                           .c = p.c,
                           .c_stride = p.c_stride,
+                          .first_k = !p.adds,
                           .half_units = p.half_units,
                           .epilogue = &plain});
 }
@@ -96,12 +117,12 @@ float dot(const float* a, const float* b, int64_t n) {
   return over_lanes<kSum>(combined<kSum>(combined<kSum>(sum[0], sum[1]), combined<kSum>(sum[2], sum[3])));
 }
 
-// One row of the sums of few queries: kWidth vectors of values stay in registers while the keys pass.
+// Adds to one row of the sums of few queries: kWidth vectors of them stay in registers while the keys pass.
 template <int kWidth>
 void weigh_values(const float* weights, int64_t keys, const float* v, int64_t v_row, float* y, int64_t width) {
   F32 sum[kWidth];
-  MICA_UNROLL for (int j = 0; j < kWidth; ++j) sum[j] = zero();
   const auto at = [&](int j) { return static_cast<int>(least(kLanes, width - j * kLanes)); };
+  MICA_UNROLL for (int j = 0; j < kWidth; ++j) sum[j] = load_some(y + j * kLanes, at(j));
   for (int64_t i = 0; i < keys; ++i, v += v_row) {
     const F32 weight = set1(weights[i]);
     MICA_UNROLL for (int j = 0; j < kWidth; ++j) sum[j] = fma(weight, load_some(v + j * kLanes, at(j)), sum[j]);
@@ -130,46 +151,28 @@ void mask_scores(const AttentionArgs& args, const void* mask, int64_t offset, fl
   }
 }
 
-// Zeros where nothing is seen, and in `row` what becomes powers; false, and zeros everywhere, where nothing does.
-bool take_seen(float* scores, Range seen, int64_t keys, bool zero_nan, PowerRow& row) {
+// Zeros where nothing is seen; false, and zeros everywhere, where nothing becomes powers.
+bool take_seen(float* scores, Range seen, int64_t keys, bool zero_nan, Running& so_far) {
   for (int64_t j = 0; j < seen.low; ++j) scores[j] = 0;
   for (int64_t j = seen.high; j < keys; ++j) scores[j] = 0;
-  float* const first = scores + seen.low;
-  const int64_t count = seen.high - seen.low;
-  const float largest = reduce_run<ReduceFunction::kMax>(first, count, 1);
-  const bool unknown = largest != largest || largest == kInfinity;  // then all powers are NaN, or the sum is
-  row = {first, first, count, largest};
-  if (count > 0 && largest != -kInfinity && !(zero_nan && unknown)) return true;
+  const float here = reduce_run<ReduceFunction::kMax>(scores + seen.low, seen.high - seen.low, 1);
+  so_far.fall = 0;
+  if (seen.high > seen.low && here != -kInfinity) {
+    const float before = so_far.largest;
+    so_far.largest = here > before || here != here ? here : before;
+    // Then all powers are NaN, or the sum is.
+    const bool unknown = so_far.largest != so_far.largest || so_far.largest == kInfinity;
+    if (!(zero_nan && unknown)) {
+      so_far.fall = before - so_far.largest;
+      return true;
+    }
+    so_far.fall = -kInfinity;
+  }
   for (int64_t j = 0; j < keys; ++j) scores[j] = 0;
   return false;
 }
 
-// Scores of `rows` queries from query `first` on to powers of e; `factors` makes them add up to 1.
-void weigh(const AttentionArgs& args, const AttentionOperands& at, const Block& b, int64_t first, int64_t rows,
-           float* scores, float* factors) {
-  PowerRow row[kMostRows];
-  int64_t place[kMostRows], count = 0;
-  for (int64_t i = 0; i < rows; ++i) {
-    float* to = scores + i * args.score_stride;
-    const int64_t query = first + i;
-    const Range seen = seen_by(args, at, b.batch, query);
-    if (args.softcap > 0) cap_scores(to, seen.low, seen.high, args.softcap);
-    if (args.has_mask)
-      mask_scores(args, at.mask, b.batch * args.mask.batch + b.head * args.mask.head + query * args.mask.row, to, seen);
-    factors[i] = 0;
-    if (take_seen(to, seen, b.keys, args.zero_nan, row[count])) place[count++] = i;
-  }
-  if (b.keys > kSumBlock) {
-    for (int64_t i = 0; i < count; ++i)
-      factors[place[i]] = 1 / sum_of_powers(row[i].x, row[i].n, row[i].largest, row[i].out);
-  } else if (count > 0) {
-    powers_of_rows(row, count, [&](int64_t i, const Sums& sums) {
-      factors[place[i]] = 1 / over_lanes<ReduceFunction::kSum>(sums);
-    });
-  }
-}
-
-void scale_row(const float* sums, float factor, float* y, int64_t n) {
+__attribute__((noinline)) void scale_row(const float* sums, float factor, float* y, int64_t n) {
   const F32 f = set1(factor);
   for (int64_t e = 0; e < n; e += kLanes) {
     const int width = static_cast<int>(least(kLanes, n - e));
@@ -177,72 +180,127 @@ void scale_row(const float* sums, float factor, float* y, int64_t n) {
   }
 }
 
-// A tile of queries at a time: its scores do not leave the first-level cache.
-void run_block(const AttentionArgs& args, const AttentionOperands& at, const Block& b, float* scratch) {
-  const AttentionShape& s = args.shape;
-  float *scores = scratch, *sums = scores + kMostRows * args.score_stride;
-  const int64_t kv = b.batch * s.kv_heads + b.head / (s.heads / s.kv_heads), width = panel_count(s.value_size) * kPanel;
-  const float* keys = at.packed + kv * args.packed_head;
-  PackedProduct first{.a_stride = args.q.row,
-                      .b = keys,
-                      .panel_stride = s.size * kPanel,
-                      .columns = b.keys,
-                      .depth = s.size,
-                      .c = scores,
-                      .c_stride = args.score_stride,
-                      .half_units = args.half_units};
-  const PackedProduct second{.a = scores,
-                             .a_stride = args.score_stride,
-                             .b = keys + panels_size(s.size, s.keys),
-                             .panel_stride = s.keys * kPanel,
-                             .columns = s.value_size,
-                             .depth = b.keys,
-                             .c = sums,
-                             .c_stride = width,
-                             .half_units = args.half_units};
-  int64_t tiles = (b.rows + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
-  for (int64_t row = 0, rows; row < b.rows; row += rows, --tiles) {
-    rows = tile_height(b.rows - row, tiles, gemm_kernels.tile_rows);
-    float factors[kMostRows];
-    first.a = b.q + row * args.q.row;
-    multiply_rows(first, static_cast<int>(rows));
-    weigh(args, at, b, b.first + row, rows, scores, factors);
-    multiply_rows(second, static_cast<int>(rows));
-    for (int64_t i = 0; i < rows; ++i)
-      scale_row(sums + i * width, factors[i], b.y + (row + i) * args.y.row, s.value_size);
+// The sums of the tile's row i, of powers below a largest score that is no more.
+void lower_sums(const Tile& t, int64_t i, int64_t n) {
+  float factor[kLanes];
+  store(factor, end_exp_below(begin_exp_below(set1(t.running[i].fall))));
+  t.running[i].sum *= factor[0];
+  float* sums = t.sums + i * t.sum_stride;
+  scale_row(sums, factor[0], sums, n);
+}
+
+// The tile's scores to powers of e below the largest ones so far.
+void weigh(const AttentionArgs& args, const AttentionOperands& at, const Tile& t) {
+  PowerRow row[kMostRows];
+  const Block& b = *t.block;
+  const int64_t keys = t.keys.high - t.keys.low;
+  int64_t place[kMostRows], count = 0;
+  for (int64_t i = 0; i < t.rows; ++i) {
+    float* to = t.scores + i * args.score_stride;
+    const int64_t query = b.first + t.row + i;
+    Range seen = seen_by(args, at, b.batch, query);
+    seen.high = within(seen.high - t.keys.low, keys);
+    seen.low = within(seen.low - t.keys.low, seen.high);
+    if (args.softcap > 0) cap_scores(to, seen.low, seen.high, args.softcap);
+    if (args.has_mask)
+      mask_scores(args, at.mask,
+                  b.batch * args.mask.batch + b.head * args.mask.head + query * args.mask.row + t.keys.low, to, seen);
+    if (take_seen(to, seen, keys, args.zero_nan, t.running[i])) {
+      row[count] = {to + seen.low, to + seen.low, seen.high - seen.low, t.running[i].largest};
+      place[count++] = i;
+    }
+    if (t.running[i].fall != 0 && t.keys.low > b.first_key) lower_sums(t, i, args.shape.value_size);
+  }
+  if (keys > kSumBlock) {
+    for (int64_t i = 0; i < count; ++i)
+      t.running[place[i]].sum += sum_of_powers(row[i].x, row[i].n, row[i].largest, row[i].out);
+  } else if (count > 0) {
+    powers_of_rows(row, count, [&](int64_t i, const Sums& sums) {
+      t.running[place[i]].sum += over_lanes<ReduceFunction::kSum>(sums);
+    });
   }
 }
 
-// Few queries: keys and values are read where they stand.
-void run_few(const AttentionArgs& args, const AttentionOperands& at, const Block& b, float* scores) {
+// What makes a query's powers add up to 1; 0 where there are none.
+float factor_of(const Running& running) { return running.sum == 0 ? 0 : 1 / running.sum; }
+
+// A tile of queries at a time: its scores do not leave the first-level cache.
+void run_tiles(const AttentionArgs& args, const AttentionOperands& at, Tile t) {
   const AttentionShape& s = args.shape;
-  float factors[attention::kFewQueries];
+  const Block& b = *t.block;
+  const int64_t kv = b.batch * s.kv_heads + b.head / (s.heads / s.kv_heads);
+  const float* keys = at.packed + kv * args.packed_head;
+  PackedProduct first{.a_stride = args.q.row,
+                      .b = keys + t.keys.low * s.size,
+                      .panel_stride = s.size * kPanel,
+                      .columns = t.keys.high - t.keys.low,
+                      .depth = s.size,
+                      .c = t.scores,
+                      .c_stride = args.score_stride,
+                      .half_units = args.half_units};
+  PackedProduct second{.a = t.scores,
+                       .a_stride = args.score_stride,
+                       .b = keys + panels_size(s.size, s.keys) + t.keys.low * kPanel,
+                       .panel_stride = s.keys * kPanel,
+                       .columns = s.value_size,
+                       .depth = t.keys.high - t.keys.low,
+                       .c_stride = t.sum_stride,
+                       .half_units = args.half_units,
+                       .adds = t.keys.low > b.first_key};
+  const bool whole = args.key_block >= s.keys;  // sums go with their tile
+  int64_t tiles = (b.rows + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
+  for (; t.row < b.rows; t.row += t.rows, t.running += t.rows, --tiles) {
+    t.rows = tile_height(b.rows - t.row, tiles, gemm_kernels.tile_rows);
+    first.a = b.q + t.row * args.q.row;
+    multiply_rows(first, static_cast<int>(t.rows));
+    weigh(args, at, t);
+    second.c = t.sums;
+    multiply_rows(second, static_cast<int>(t.rows));
+    for (int64_t i = 0; t.keys.high == b.keys && i < t.rows; ++i)
+      scale_row(t.sums + i * t.sum_stride, factor_of(t.running[i]), b.y + (t.row + i) * args.y.row, s.value_size);
+    if (!whole) t.sums += t.rows * t.sum_stride;
+  }
+}
+
+// Few queries: keys and values are read where they stand, and sums of values where they will.
+void run_few(const AttentionArgs& args, const AttentionOperands& at, Tile t) {
+  const AttentionShape& s = args.shape;
+  const Block& b = *t.block;
+  t.sums = b.y, t.sum_stride = args.y.row, t.rows = b.rows;
+  const int64_t keys = t.keys.high - t.keys.low;
   for (int64_t i = 0; i < b.rows; ++i)
-    for (int64_t j = 0; j < b.keys; ++j)
-      scores[i * args.score_stride + j] = args.scale * dot(b.q + i * args.q.row, b.k + j * args.k.row, s.size);
-  weigh(args, at, b, b.first, b.rows, scores, factors);
+    for (int64_t j = 0; j < keys; ++j)
+      t.scores[i * args.score_stride + j] =
+          args.scale * dot(b.q + i * args.q.row, b.k + (t.keys.low + j) * args.k.row, s.size);
+  weigh(args, at, t);
+  const float* v = b.v + t.keys.low * args.v.row;
   for (int64_t i = 0; i < b.rows; ++i) {
-    const float* row = scores + i * args.score_stride;
+    const float* row = t.scores + i * args.score_stride;
     float* y = b.y + i * args.y.row;
     int64_t e = 0;
     for (; e + 4 * kLanes <= s.value_size; e += 4 * kLanes)
-      weigh_values<4>(row, b.keys, b.v + e, args.v.row, y + e, 4 * kLanes);
+      weigh_values<4>(row, keys, v + e, args.v.row, y + e, 4 * kLanes);
     for (; e < s.value_size; e += kLanes)
-      weigh_values<1>(row, b.keys, b.v + e, args.v.row, y + e, least(kLanes, s.value_size - e));
-    scale_row(y, factors[i], y, s.value_size);
+      weigh_values<1>(row, keys, v + e, args.v.row, y + e, least(kLanes, s.value_size - e));
+    if (t.keys.high == b.keys) scale_row(y, factor_of(t.running[i]), y, s.value_size);
   }
 }
 
 void run(const AttentionArgs& args, const AttentionOperands& at, int64_t begin, int64_t end, float* scratch) {
   for (int64_t task = begin; task < end; ++task) {
     const Block b = block_of(args, at, task);
-    if (b.keys == 0) {
+    if (args.pack_tasks == 0 || b.keys == 0)
       for (int64_t i = 0; i < b.rows; ++i)
         for (int64_t e = 0; e < args.shape.value_size; ++e) b.y[i * args.y.row + e] = 0;
-    } else if (args.pack_tasks > 0) {
-      run_block(args, at, b, scratch);
-    } else {
-      run_few(args, at, b, scratch);
+    Running running[attention::kMostBlockRows];
+    Tile t{.block = &b,
+           .scores = scratch,
+           .running = running,
+           .sums = scratch + kMostRows * args.score_stride,
+           .sum_stride = panel_count(args.shape.value_size) * kPanel};
+    for (int64_t low = b.first_key; low < b.keys; low += args.key_block) {
+      t.keys = {low, least(low + args.key_block, b.keys)};
+      (args.pack_tasks > 0 ? run_tiles : run_few)(args, at, t);
     }
   }
 }

@@ -351,11 +351,12 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
   return false;
 }
 
-ConvProblem as_line(const ConvProblem& problem) {
+ConvProblem as_line(const ConvProblem& problem, ConvAlgorithm algorithm) {
   ConvProblem p = problem;
   const bool adjacent = p.in_channels == 1 ? p.in_view.pixel == 1 : p.in_view.channel == 1;
   if (!adjacent || has_pixels(p)) return p;
-  const bool across = p.kernel[2] == p.in[2] && p.out[2] == 1 && p.pad[2] == 0 && p.dilation[2] == 1;
+  const bool across = algorithm == ConvAlgorithm::kImplicit && p.kernel[2] == p.in[2] && p.out[2] == 1 &&
+                      p.pad[2] == 0 && p.dilation[2] == 1;
   // Longer rows of the product are better copied and multiplied in parts.
   if (p.groups == 1 && across && p.in_view.pixel == p.in_channels && taps_of(p) * p.in_channels <= kMostDepth) {
     p.in_channels *= p.in[2];

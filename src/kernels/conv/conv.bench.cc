@@ -120,7 +120,8 @@ int main(int argc, char** argv) {
         std::copy_n(y.data(), y.size, first.data());
       }
       for (size_t i = 0; i < y.size; ++i)
-        off = std::max(off, static_cast<double>(std::fabs(y.data()[i] - first.data()[i])));
+        if (const double apart = std::fabs(y.data()[i] - first.data()[i]); std::isnan(apart) || apart > off)
+          off = apart;
       const mica::ConvCandidate predicted =
           mica::conv_candidates(p, isa, {.l2_bytes = 2 << 20}).list[static_cast<int>(algorithm) - 1];
       const double cycles = t * peak / static_cast<double>(mica::gemm_kernels(isa).fma_loop_flops) * 6;

@@ -183,9 +183,10 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem, Isa isa, const G
 // or must not matter.
 ConvAlgorithm choose_conv_algorithm(const ConvProblem& problem);
 
-// The same sums along fewer axes, for kImplicit and kDepthwise: a kernel across whole rows has one column of all the
-// row's channels, and a picture of one column is a line. Steps of k keep their order, weights their packed form.
-ConvProblem as_line(const ConvProblem& problem);
+// The same sums along fewer axes, for kImplicit and kDepthwise: a picture of one column is a line, and to kImplicit a
+// kernel across whole rows has one column of all the row's channels. Steps of k keep their order, weights their packed
+// form.
+ConvProblem as_line(const ConvProblem& problem, ConvAlgorithm algorithm);
 
 // Pure. `algorithm` must fit. `on_the_way`: Winograd's weights are transformed where they are needed, from the panels
 // of kImplicit; the bits are the same.

@@ -311,7 +311,19 @@ ConvAlgorithm choose_conv_algorithm(const ConvProblem& p) { return choose_conv_a
 
 size_t print_candidates(const ConvProblem& p, ConvAlgorithm chosen, Isa isa, const GemmLimits& limits,
                         const ConvPolicy& policy, std::span<char> out) {
-  return print_list<ConvCandidate>(conv_candidates(p, isa, limits, policy).list, chosen, out);
+  const ConvCandidates all = conv_candidates(p, isa, limits, policy);
+  const ConvCandidate* taken = nullptr;
+  for (const ConvCandidate& c : all.list)
+    if (c.algorithm == chosen) taken = &c;
+  const auto verdict = [&](const ConvCandidate& c) -> std::string_view {
+    if (&c == taken) return " (chosen)";
+    if (!c.allowed) return " (too inexact)";
+    if (!taken || c.cycles >= taken->cycles) return "";
+    if (!is_left(c.algorithm, policy)) return policy.is_phase ? " (not by phases)" : " (too much memory)";
+    if (!c.modest || !beats(c, *taken, 0)) return " (not worth its error)";
+    return beats(c, *taken, policy.byte_price) ? "" : " (not worth its memory)";
+  };
+  return print_list<ConvCandidate>(all.list, verdict, out);
 }
 
 }  // namespace mica

@@ -49,8 +49,8 @@ bool is_asked(const ConvCandidate& candidate, const ConvPolicy& policy);
 // The cycles by which a candidate is held against one that has this error: a larger one of its own has its price.
 double priced_cycles(const ConvCandidate& candidate, double error);
 
-// The candidates that fit: "implicit 1839 kcycles, error 15213e-9; winograd6 612 kcycles, error 7411e-9 (chosen)".
-// Returns the length; writes no more than there is room for.
+// The candidates that fit, and why some that are cheaper are passed over: "implicit 1839 kcycles, error 15213e-9;
+// winograd6 612 kcycles, error 7411e-9 (chosen)". Returns the length; writes no more than there is room for.
 size_t print_candidates(const ConvProblem& problem, ConvAlgorithm chosen, Isa isa, const GemmLimits& limits,
                         const ConvPolicy& policy, std::span<char> out);
 

@@ -37,18 +37,16 @@ double overlapped(double cycles, double weight_bytes, const GemmLimits& limits);
 inline constexpr double kRoundingUnit = 1.0 / (1 << 24);  // u
 double chain_error(int64_t length);
 
-// The candidates of a list that fit, whose algorithms have names: "plain 1839 kcycles, error 15213e-9 (chosen); ...".
-// Returns the length; writes no more than there is room for.
-template <class Candidate, class Algorithm>
-size_t print_list(std::span<const Candidate> candidates, Algorithm chosen, std::span<char> out) {
+// The candidates of a list that fit, whose algorithms have names, and what `verdict` says of each: "plain 1839 kcycles,
+// error 15213e-9 (chosen); ...". Returns the length; writes no more than there is room for.
+template <class Candidate, class Verdict>
+size_t print_list(std::span<const Candidate> candidates, Verdict verdict, std::span<char> out) {
   size_t length = 0;
   for (const Candidate& c : candidates) {
     if (!c.fits || length + 1 >= out.size()) continue;
     length += format_to(out.data() + length, out.size() - length, "{}{} {} kcycles, error {}e-9{}", length ? "; " : "",
                         name_of(c.algorithm), static_cast<int64_t>(c.cycles / 1e3), static_cast<int64_t>(c.error * 1e9),
-                        c.algorithm == chosen ? " (chosen)"
-                        : c.allowed           ? ""
-                                              : " (too inexact)");
+                        verdict(c));
   }
   return length;
 }

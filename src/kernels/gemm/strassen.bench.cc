@@ -73,7 +73,8 @@ Measured measure(mica::StrassenArgs args, mica::Isa isa) {
     m.strassen = std::min(m.strassen, time_of([&] { kernels.strassen(args, 0, args.choice.tasks, scratch.data()); }));
   }
   for (int64_t i = 0; i < p.m * p.n; ++i)
-    m.off = std::max(m.off, std::fabs(static_cast<double>(c.data()[i]) - d.data()[i]));
+    if (const double off = std::fabs(static_cast<double>(c.data()[i]) - d.data()[i]); std::isnan(off) || off > m.off)
+      m.off = off;
   return m;
 }
 

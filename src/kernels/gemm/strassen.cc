@@ -172,7 +172,10 @@ GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLim
 
 size_t print_candidates(const GemmProblem& p, GemmAlgorithm chosen, Isa isa, const GemmLimits& limits,
                         std::span<char> out) {
-  return print_list<GemmCandidate>(gemm_candidates(p, isa, limits).list, chosen, out);
+  const auto verdict = [&](const GemmCandidate& c) -> std::string_view {
+    return c.algorithm == chosen ? " (chosen)" : c.allowed ? "" : " (too inexact)";
+  };
+  return print_list<GemmCandidate>(gemm_candidates(p, isa, limits).list, verdict, out);
 }
 
 // 9 · k/2 · u²/6 of the chains, and u²/3 of 20.5 that S and T round in P3, P5 and P6, and of 21 that U2, U4 and C12 do.

@@ -251,8 +251,11 @@ TEST_P(Strassen, ErrorIsAsPredicted) {
     p.run(GetParam(), {});
     double most = 0;
     for (int64_t i = 0; i < 128; ++i)
-      for (int64_t j = 0; j < 96; ++j)
-        most = std::max(most, std::fabs(p.c[i * p.args.whole.c_stride + j] - p.sum_at(i, j)));
+      for (int64_t j = 0; j < 96; ++j) {
+        const double error = p.c[i * p.args.whole.c_stride + j] - p.sum_at(i, j);
+        ASSERT_TRUE(std::isfinite(error)) << i << ", " << j;  // what max would pass over
+        most = std::max(most, std::fabs(error));
+      }
     const double bound = gemm_candidates(p.problem(), GetParam(), {}).list[1].error;
     EXPECT_LE(most, bound) << k;
     EXPECT_GE(most, bound / 8) << k;

@@ -13,7 +13,7 @@
 namespace mica::MICA_ISA {
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-constexpr bool takes_turns(int rows, int vectors) { return rows > 3 && rows * vectors <= 12; }
+constexpr bool takes_turns(int rows, int vectors) { return kLanes == 8 && rows > 3 && rows * vectors <= 12; }
 
 // What turns know of their rows, and of what they fetch: as TileFetch does, but four lines at a time, since a decision
 // takes longer than they do. The first ones come after half of the time, so that calls of few steps fetch their share

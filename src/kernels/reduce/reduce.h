@@ -35,6 +35,12 @@ void prepare_reduce(ReduceArgs& args);  // sets lane_blocks and tasks
 
 inline constexpr int64_t kShortAxis = 8;  // rows of softmax too short for a vector of their own
 
+// Errors, in units of 2^-24, of an element z below the largest, with d = ceil(log2 n) + 26 (or n - 1 where that is
+// less), which is how many additions deep the sum is: of softmax (z + ln n + d + 6) times the result, of its logarithm
+// 2 z + 4 ln n + d + 2. The difference is off by z, its power by two more, the sum by what its terms are (the mean of z
+// by their weights is at most ln n) and by d, quotient and product by one each; the logarithm of the sum, at most
+// ln n, by two of itself, and both differences round. Without fused multiply-add a power, and a logarithm, is off by
+// one more. Powers below e^-87 and results below the smallest normal number may be 0.
 struct SoftmaxArgs {
   bool logarithm = false;
   bool zero_nan = false;  // zeros where the results would be NaN; not of logarithms

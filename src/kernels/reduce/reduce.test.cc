@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -118,6 +119,60 @@ TEST(Reduce, ShortRowsSideBySide) {
           reduce_kernels(isa).softmax(one, x.data() + r * in_row, wanted.data() + r * out_row, 0, one.tasks);
         EXPECT_EQ(y, wanted) << name_of(isa) << " " << n;
       }
+}
+
+// Every element within the bound that reduce.h states, along neighbours and across them.
+class SoftmaxErrors {
+ public:
+  SoftmaxErrors(Isa isa, int64_t n, int64_t lanes, float spread) : isa_(isa), n_(n), lanes_(lanes) {
+    // Far from zero, where differences round.
+    for (int64_t i = 0; i < kRows * n * lanes; ++i)
+      x_.push_back(static_cast<float>(i * 7919 % 10007) / 10007 * spread + 3);
+    y_.resize(x_.size());
+  }
+  void check(bool logarithm) {
+    SoftmaxArgs args{.logarithm = logarithm, .outer_loops = 1, .outer = {kRows}, .n = n_, .in_stride = lanes_};
+    args.in_outer[0] = args.out_outer[0] = n_ * lanes_;
+    args.out_stride = lanes_, args.lanes = lanes_;
+    prepare_softmax(args);
+    reduce_kernels(isa_).softmax(args, x_.data(), y_.data(), 0, args.tasks);
+    for (int64_t row = 0; row < kRows; ++row)
+      for (int64_t lane = 0; lane < lanes_; ++lane) check_axis(logarithm, row * n_ * lanes_ + lane);
+  }
+
+ private:
+  void check_axis(bool logarithm, int64_t first) {
+    const auto at = [&](int64_t i) { return static_cast<size_t>(first + i * lanes_); };
+    double largest = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n_; ++i) largest = std::fmax(largest, x_[at(i)]);
+    for (int64_t i = 0; i < n_; ++i) sum += std::exp(x_[at(i)] - largest);
+    const double log_n = std::log(static_cast<double>(n_)), more = isa_ == Isa::kPortable || isa_ == Isa::kSse2;
+    const double depth = std::min(std::ceil(std::log2(static_cast<double>(n_))) + 26, static_cast<double>(n_ - 1));
+    for (int64_t i = 0; i < n_; ++i) {
+      const double z = largest - x_[at(i)], power = std::exp(-z) / sum;
+      const double want = logarithm ? -z - std::log(sum) : power;
+      const double units =
+          logarithm ? 2 * z + (4 + more) * log_n + depth + 2 + more : (z + log_n + depth + 6 + 2 * more) * power;
+      ASSERT_TRUE(std::fabs(y_[at(i)] - want) <= units * 0x1p-24) << y_[at(i)] << " for " << want << " at " << i;
+    }
+  }
+
+  static constexpr int64_t kRows = 3;
+  Isa isa_;
+  int64_t n_, lanes_;
+  std::vector<float> x_, y_;
+};
+
+TEST(Reduce, SoftmaxStaysWithinItsBound) {
+  for (Isa isa : every_isa())
+    for (int64_t lanes : {1, 3, 17})
+      for (int64_t n : {1, 2, 3, 8, 9, 17, 31, 33, 127, 513, 1000, 2051})
+        for (float spread : {1e-3f, 5.0f, 70.0f})
+          for (bool logarithm : {false, true}) {
+            SCOPED_TRACE(testing::Message() << name_of(isa) << " " << n << " x " << lanes << " over " << spread
+                                            << (logarithm ? ", logarithms" : ""));
+            ASSERT_NO_FATAL_FAILURE(SoftmaxErrors(isa, n, lanes, spread).check(logarithm));
+          }
 }
 
 // Rows of neighbours, many at once and each by itself, give the same bits: whatever a row's place is, and whatever

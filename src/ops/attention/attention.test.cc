@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/attention/blocks.h"
 #include "problem.h"
 
 namespace mica::suite {
@@ -127,6 +128,110 @@ TEST(Attention, MaskBeforeTheCap) {
   p.expect = {{.numbers = {1}}};
   p.expect_kernel = "attention_f32";
   check(p);
+}
+
+// Beyond so many, keys go by in blocks. The bound is that of one block: a score's distance to the largest one is
+// rounded in parts that add up to it, and a further block, which has more keys than that, adds a power and three
+// roundings.
+constexpr int64_t kBlock = attention::kMostBlockKeys;
+
+// Values that grow along the keys, so that a block with a wrong weight, or a wrong sum of weights, moves the result.
+Problem long_problem(const Sizes& s, std::vector<Attribute> attributes = {}) {
+  Problem made = problem(s, std::move(attributes));
+  const int64_t fresh = s.keys - s.past;
+  std::vector<double> values;
+  for (int64_t i = 0; i < s.batch * s.kv_heads * fresh * s.value_size; ++i)
+    values.push_back(static_cast<double>(1 + i / s.value_size % fresh) / static_cast<double>(fresh));
+  made.inputs[2] = list({s.batch, s.kv_heads, fresh, s.value_size}, values);
+  return made;
+}
+
+TEST(Attention, BlocksOfKeys) {
+  for (int64_t keys : {int64_t{1}, kBlock - 1, kBlock, kBlock + 1, 2 * kBlock + 37}) {
+    check(long_problem({1, 2, 1, 19, keys, 8, 24}));
+    check(long_problem({1, 1, 1, 2, keys, 5, 7}));
+  }
+}
+
+// Scores that grow from block to block and fall again.
+TEST(Attention, BlocksWithOtherLargestScores) {
+  constexpr int64_t kKeys = 4 * kBlock + 3;
+  for (int64_t queries : {3, 29}) {
+    Problem p = long_problem({1, 1, 1, queries, kKeys, 1, 3});
+    std::vector<double> keys;
+    for (int64_t j = 0; j < kKeys; ++j) keys.push_back(static_cast<double>(8 - std::abs(j / kBlock - 2) * 4 + j % 5));
+    p.inputs[1] = list({1, 1, kKeys, 1}, keys);
+    p.terms *= 12;  // the largest score
+    check(p);
+    p.attributes = {{"softcap", 6.0}};
+    check(p);
+  }
+}
+
+TEST(Attention, WhatAQuerySeesOfBlocks) {
+  constexpr int64_t kKeys = 2 * kBlock + 77;
+  for (const Sizes& s : std::vector<Sizes>{{1, 1, 1, 2, kKeys, 4, 3, kBlock - 1},
+                                           {1, 2, 1, 33, kKeys, 4, 3, kBlock - 16},
+                                           {1, 1, 1, 170, kKeys, 4, 3, kKeys - 170}})
+    for (const std::vector<Attribute>& attributes :
+         std::vector<std::vector<Attribute>>{{{"causal", true}},
+                                             {{"causal", true}, {"left_window", 9}},
+                                             {{"left_window", kBlock + 1}, {"right_window", 3}, {"softcap", 0.5}}}) {
+      Problem p = long_problem(s, attributes);
+      p.inputs.insert(p.inputs.end(),
+                      {absent(), uniform({1, 1, s.past, 4}, -1, 1, 6), uniform({1, 1, s.past, 3}, 0.5, 1, 7)});
+      check(p);
+    }
+}
+
+// Of the queries one sees everything, one not the first block, one the last key alone, one nothing.
+TEST(Attention, MasksOfBlocks) {
+  constexpr int64_t kKeys = 2 * kBlock + 13;
+  for (int64_t queries : {3, 4, 17}) {
+    Problem p = long_problem({2, 1, 1, queries, kKeys, 8, 5});
+    std::vector<double> mask, shown;
+    for (int64_t i = 0; i < queries; ++i)
+      for (int64_t j = 0; j < kKeys; ++j) {
+        const bool sees = j >= std::vector<int64_t>{kBlock, kKeys - 1, kKeys, 0}[static_cast<size_t>(i % 4)];
+        mask.push_back(sees ? static_cast<double>(j % 3) : -kInf);
+        shown.push_back(sees);
+      }
+    p.inputs.push_back(list({queries, kKeys}, mask));
+    check(p);
+    p.attributes = {{"zero_nan", true}};
+    check(p);
+    p.inputs[3] = list({queries, kKeys}, shown, DType::kBool);
+    check(p);
+    p.attributes = {{"causal", true}};
+    check(p);
+    p.inputs[3] = uniform({queries, kBlock + 1}, 0, 1, 5, DType::kBool);
+    check(p);
+  }
+}
+
+TEST(Attention, LengthsOfBlocks) {
+  for (int64_t queries : {1, 5}) {
+    Problem p = long_problem({3, 2, 1, queries, 2 * kBlock + 9, 8, 8}, {{"causal", true}});
+    p.inputs.insert(p.inputs.end(),
+                    {absent(), absent(), absent(), list({3}, {2 * kBlock + 1, 0, kBlock}, DType::kI64)});
+    check(p);
+  }
+}
+
+// NaN and infinite scores in the first block, in the last one, and in both.
+TEST(Attention, SpecialValuesInBlocks) {
+  constexpr int64_t kKeys = 2 * kBlock + 1;
+  for (int64_t queries : {1, 5})
+    for (double special : {static_cast<double>(NAN), kInf, -kInf})
+      for (const std::vector<int64_t>& places : std::vector<std::vector<int64_t>>{{0}, {kKeys - 1}, {1, kBlock + 1}}) {
+        Problem p = long_problem({1, 1, 1, queries, kKeys, 4, 3});
+        std::vector<double> mask(kKeys);
+        for (int64_t j : places) mask[static_cast<size_t>(j)] = special;
+        p.inputs.push_back(list({kKeys}, mask));
+        check(p);
+        p.attributes = {{"zero_nan", true}};
+        check(p);
+      }
 }
 
 TEST(Attention, SpecialValues) {

@@ -130,7 +130,7 @@ Status take_choice(BindScope& scope, ConvAlgorithm algorithm, conv::ConvStep& st
   ConvChoice& choice = step.args.choice;
   // Means and bands are of rows as the attributes say them.
   const bool has_line = algorithm == ConvAlgorithm::kImplicit || algorithm == ConvAlgorithm::kDepthwise;
-  if (has_line && !scope.band && scope.row_means < 0) p = as_line(p);
+  if (has_line && !scope.band && scope.row_means < 0) p = as_line(p, algorithm);
   choice = choose_conv(p, algorithm, step.isa, step.limits, step.policy.on_the_way());
   if (!kWithGather || scope.band) return {};
   choose_gathered(p, step.isa, step.limits, choice);

@@ -73,6 +73,11 @@ TEST(Conv, AcrossRows) {
   check(conv({1, 3, 4, 6}, {5, 3, 2, 6}, with({0, 1, 0, 1})));
   check(conv({1, 3, 4, 6}, {5, 3, 2, 6}, with({0, 1, 0, 0}, {1, 2})));
   check(conv({1, 20, 4, 67}, {3, 20, 2, 67}, with({})));
+  // One channel to one: depthwise.
+  check(conv({1, 1, 3}, {1, 1, 3}, with({})));
+  check(conv({2, 1, 7, 3}, {1, 1, 3, 3}, with({}, {2, 1})));
+  check(conv({1, 1, 9, 17}, {1, 1, 4, 17}, with({2, 0, 1, 0})));
+  check(conv({1, 1, 4, 5, 6}, {1, 1, 2, 3, 6}, with({})));
   Problem p = conv({1, 2, 9, 6}, {5, 2, 3, 6}, {});
   p.inputs[1].constant = false;
   check(p);

@@ -52,18 +52,29 @@ inline void run_gather(const void* arguments, void* const* operands, const TaskR
                        static_cast<float*>(range.scratch));
 }
 
+// What an algorithm was chosen by.
+struct ChoiceGrounds {
+  Isa isa;
+  const GemmLimits& limits;
+  const ConvPolicy& policy;
+};
+// What the algorithm of `args` was chosen from for `p`, and how it is run. Returns the length.
+inline size_t explain_choice(const ConvProblem& p, const ConvArgs& args, const ChoiceGrounds& by,
+                             std::span<char> text) {
+  size_t length = print_candidates(p, args.choice.algorithm, by.isa, by.limits, by.policy, text);
+  const auto rest = text.subspan(length);
+  if (rest.size() <= 2) return length;
+  length += format_to(rest.data(), rest.size(), ". ");
+  return length + print(args.problem, args.choice, rest.data() + 2, rest.size() - 2);
+}
+
 // False when the step, which its kernel tells, is no convolution of this file.
 inline bool explain_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
   if (kernel != run_step) return false;
   const ConvStep& step = *static_cast<const ConvStep*>(arguments);
   const ConvProblem& p = step.chosen_for;
   const ConvAlgorithm chosen = step.args.choice.algorithm;
-  out.length = print_candidates(p, chosen, step.isa, step.limits, step.policy, text);
-  const auto rest = text.subspan(out.length);
-  if (rest.size() > 2) {
-    out.length += format_to(rest.data(), rest.size(), ". ");
-    out.length += print(step.args.problem, step.args.choice, rest.data() + 2, rest.size() - 2);
-  }
+  out.length = explain_choice(p, step.args, {step.isa, step.limits, step.policy}, text);
   out.is_tuned = !step.policy.force.set && step.policy.tuned == chosen;
   out.is_forced = step.policy.force.allows(chosen);
   for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits, step.policy).list)

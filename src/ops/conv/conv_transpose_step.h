@@ -1,6 +1,7 @@
 // One transposed convolution on the kernels as a step.
 #pragma once
 #include <new>
+#include <string_view>
 
 #include "kernels/conv/transpose.h"
 #include "ops/conv/conv_step.h"
@@ -42,16 +43,22 @@ inline void run_transpose_step(const void* arguments, void* const* operands, con
   run_phases(*s.kernels, phases, s.count, range.begin, range.end, scratch);
 }
 
-// As explain_step: the choice of each phase, as far as there is room. Forced: every phase that could be.
+// As explain_step: the grounds and the choice of each phase that is not like the one before, as far as there is room.
+// Forced: every phase that could be.
 inline bool explain_transpose_step(KernelFn kernel, const void* arguments, std::span<char> text, Explanation& out) {
   if (kernel != run_transpose_step) return false;
   const TransposeStep& step = *static_cast<const TransposeStep*>(arguments);
   bool misses = false;
+  std::string_view last;
   for (int64_t i = 0; i < step.count; ++i) {
     const ConvProblem& p = step.phases[i].args.problem;
     const ConvAlgorithm chosen = step.phases[i].args.choice.algorithm;
-    if (i > 0) out.length += format_to(text.data() + out.length, text.size() - out.length, "; ");
-    out.length += print(p, step.phases[i].args.choice, text.data() + out.length, text.size() - out.length);
+    size_t begin = out.length;
+    if (i > 0) begin += format_to(text.data() + begin, text.size() - begin, "; ");
+    const ChoiceGrounds grounds{step.isa, step.limits, step.policy};
+    const size_t length = explain_choice(p, step.phases[i].args, grounds, text.subspan(begin));
+    const std::string_view phase(text.data() + begin, length);
+    if (phase != last) out.length = begin + length, last = phase;
     bool can = false;
     for (const ConvCandidate& c : conv_candidates(p, step.isa, step.limits, step.policy).list)
       can = can || (is_asked(c, step.policy) && (is_winograd(c.algorithm) || c.algorithm == chosen));

@@ -59,6 +59,8 @@ Values resize(const SourceNode& node, Builder& build) {
   attributes.exclude_outside = node.integer("exclude_outside", 0) != 0;
   attributes.antialias = node.integer("antialias", 0) != 0;
   attributes.axes = node.int_list("axes");
+  // ONNX's reference aligns with where scale · size ends; torch, whose models this is said of, with the last sample.
+  attributes.whole_length = node.maker == "pytorch" && attributes.coordinates == Coordinates::kAlignCorners;
   return build.add(op_resize, attributes, {node.input(0), node.optional(1), node.optional(2), node.optional(3)});
 }
 

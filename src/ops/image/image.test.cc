@@ -36,6 +36,31 @@ TEST(Resize, ModesAndCoordinates) {
          .inputs = {special({1, 3, 4, 4}), absent(), floats({1, 1, 1, 1.5})},
          .terms = kTerms});
 }
+// 7 of 5 samples by a scale of 1.5: the last one is the last, as torch has it, or stands where the length of 7.5 does.
+TEST(Resize, WholeLength) {
+  for (const bool whole : {false, true}) {
+    const double step = whole ? 4.0 / 6 : 4.0 / 6.5;
+    std::vector<double> wanted;
+    for (int i = 0; i < 7; ++i) wanted.push_back(i * step);
+    check({.op = "resize",
+           .attributes = {{"mode", "linear"}, {"coordinates", "align_corners"}, {"whole_length", whole}},
+           .inputs = {list({5}, {0, 1, 2, 3, 4}), absent(), floats({1.5})},
+           .expect = {{.numbers = wanted, .dims = std::vector<int64_t>{7}}},
+           .terms = kTerms});
+  }
+}
+
+// Places that are whole numbers are found as such where sizes are given: 23 · 30 / 46 is 15.
+TEST(Resize, WholePlaces) {
+  std::vector<double> from, wanted;
+  for (int i = 0; i < 30; ++i) from.push_back(i);
+  for (int i = 0; i < 46; ++i) wanted.push_back(i * 30 / 46);
+  check({.op = "resize",
+         .attributes = {{"coordinates", "asymmetric"}, {"nearest", "floor"}},
+         .inputs = {list({30}, from), absent(), absent(), ints({46})},
+         .expect = {{.numbers = wanted, .dims = std::vector<int64_t>{46}}}});
+}
+
 // A vector of results has neighbours that lie in one vector, in a few, further apart, or turned around.
 TEST(Resize, LinesOfPlanes) {
   for (const char* mode : {"linear", "cubic"})

@@ -109,11 +109,13 @@ Status set_sizes(const Resize& attributes, const Ints& axes, const TensorView& s
     MICA_CHECK(size >= 0 && size < kMaxSize, kBadValue, "a size of {}", size);
     axis.out = static_cast<int64_t>(size);
     axis.scale = axis.in ? size / static_cast<double>(axis.in) : 1;
+    axis.by_size = axis.in > 0 && axis.out > 0;
     keep = attributes.policy == AspectPolicy::kNotLarger ? std::fmin(keep, axis.scale) : std::fmax(keep, axis.scale);
   }
   if (attributes.policy == AspectPolicy::kStretch) return {};
   for (int64_t a : axes) {
     plan[a].scale = keep;
+    plan[a].by_size = false;
     const double size = std::floor(keep * static_cast<double>(plan[a].in) + 0.5);
     MICA_CHECK(size >= 0 && size < kMaxSize, kBadValue, "a size of {}", size);
     plan[a].out = static_cast<int64_t>(size);
@@ -125,15 +127,17 @@ Status set_sizes(const Resize& attributes, const Ints& axes, const TensorView& s
 
 double source_position(const Resize& attributes, const ResizeAxis& axis, double x) {
   // The length before it was rounded down to whole elements.
-  const double in = static_cast<double>(axis.in), length = axis.scale * in;
+  const double in = static_cast<double>(axis.in), out = static_cast<double>(axis.out), length = axis.scale * in;
   switch (attributes.coordinates) {
-    case Coordinates::kHalfPixel: return (x + 0.5) / axis.scale - 0.5;
-    case Coordinates::kHalfPixelSymmetric:
-      return in / 2 * (1 - static_cast<double>(axis.out) / length) + (x + 0.5) / axis.scale - 0.5;
-    case Coordinates::kPytorchHalfPixel: return length == 1 ? -0.5 : (x + 0.5) / axis.scale - 0.5;
-    case Coordinates::kAlignCorners: return length == 1 ? 0 : x * (in - 1) / (length - 1);
-    case Coordinates::kAsymmetric: return x / axis.scale;
-    case Coordinates::kTfHalfPixelForNn: return (x + 0.5) / axis.scale;
+    case Coordinates::kHalfPixel: return axis.unscaled(x + 0.5) - 0.5;
+    case Coordinates::kHalfPixelSymmetric: return in / 2 * (1 - out / length) + axis.unscaled(x + 0.5) - 0.5;
+    case Coordinates::kPytorchHalfPixel: return length == 1 ? -0.5 : axis.unscaled(x + 0.5) - 0.5;
+    case Coordinates::kAlignCorners: {
+      const double last = (attributes.whole_length ? out : length) - 1;
+      return last == 0 ? 0 : x * (in - 1) / last;
+    }
+    case Coordinates::kAsymmetric: return axis.unscaled(x);
+    case Coordinates::kTfHalfPixelForNn: return axis.unscaled(x + 0.5);
     case Coordinates::kTfCropAndResize: break;
   }
   const double part = (axis.roi_end - axis.roi_begin) * (in - 1);

@@ -40,7 +40,7 @@ struct Resize {
   AspectPolicy policy = AspectPolicy::kStretch;
   float cubic_a = -0.75f;
   float extrapolation = 0;
-  bool exclude_outside = false, antialias = false;
+  bool exclude_outside = false, antialias = false, whole_length = false;
   Ints axes;
   template <class V>
   void visit(V&& v) {
@@ -52,6 +52,7 @@ struct Resize {
     v("extrapolation", extrapolation, "the value outside of the input, for tf_crop_and_resize");
     v("exclude_outside", exclude_outside, "samples outside of the input have no weight, else the edge's value");
     v("antialias", antialias, "widen the filter when shrinking");
+    v("whole_length", whole_length, "align_corners: the last sample is the result's, else where scale · size ends");
     v("axes", axes, "the axes that roi, scales and sizes are for; empty: all");
   }
 };
@@ -59,6 +60,11 @@ struct Resize {
 struct ResizeAxis {
   int64_t in = 1, out = 1;
   double scale = 1, roi_begin = 0, roi_end = 1;
+  bool by_size = false;  // the scale is out / in, rounded
+  // A distance of the result in the input: exact where it is a whole number and sizes are what is given.
+  double unscaled(double distance) const {
+    return by_size ? distance * static_cast<double>(in) / static_cast<double>(out) : distance / scale;
+  }
   bool same(const Resize& attributes) const {
     return in == out && scale == 1 &&
            (attributes.coordinates != Coordinates::kTfCropAndResize || (roi_begin == 0 && roi_end == 1));

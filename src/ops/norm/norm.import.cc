@@ -10,13 +10,18 @@
 
 namespace mica {
 
+MICA_DECLARE_OP(add);
 MICA_DECLARE_OP(batch_norm);
+MICA_DECLARE_OP(div);
 MICA_DECLARE_OP(group_norm);
 MICA_DECLARE_OP(instance_norm);
 MICA_DECLARE_OP(layer_norm);
 MICA_DECLARE_OP(lp_norm);
 MICA_DECLARE_OP(lrn);
 MICA_DECLARE_OP(mean_variance_norm);
+MICA_DECLARE_OP(mul);
+MICA_DECLARE_OP(sqrt);
+MICA_DECLARE_OP(sub);
 
 namespace {
 
@@ -27,8 +32,21 @@ Values hide_unwanted(const SourceNode& node, Values made) {
   return made;
 }
 
+// Before version 9, `spatial` = 0: with a scale, a shift, a mean and a variance for every element of a sample.
+Value* norm_of_elements(const SourceNode& node, Builder& build) {
+  Value* x = node.input(0);
+  const DType dtype = node.input(4)->type.dtype;
+  Value* variance = build.one(op_add, {node.input(4), build.scalar(dtype, node.number("epsilon", 1e-5f))});
+  Value* scale = build.one(op_div, {node.input(1), build.one(op_sqrt, {variance})});
+  return build.one(op_add, {build.one(op_mul, {build.one(op_sub, {x, node.input(3)}), scale}), node.input(2)});
+}
+
 Values batch_norm(const SourceNode& node, Builder& build) {
-  for (const char* key : {"consumed_inputs", "is_test", "spatial"}) node.ignore(key);
+  for (const char* key : {"consumed_inputs", "is_test", "momentum"}) node.ignore(key);
+  if (node.integer("spatial", 1) == 0 && node.input(1)->type.shape.known() && node.input(1)->type.shape.rank > 1) {
+    if (node.outputs() > 1) fail(Code::kUnsupportedOperator, "a batch normalization of each element that is trained");
+    return {norm_of_elements(node, build)};
+  }
   BatchNorm attributes{.epsilon = node.number("epsilon", 1e-5f), .momentum = node.number("momentum", 0.9f)};
   int outputs = 1;
   for (size_t i = 1; i < node.output_names.size(); ++i)

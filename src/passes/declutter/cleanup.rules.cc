@@ -129,7 +129,7 @@ bool passes_on(const Node& node) {
 template <int number>
 Value* neutral(const Match& m, Builder&) {
   Value* x = m["x"];
-  if (!contents::is_number(m["c"], number) && !(number == 0 && contents::uniform(m["c"]) == 0.0)) return nullptr;
+  if (contents::uniform(m["c"]) != static_cast<double>(number)) return nullptr;
   return x->type.shape.known() && x->type == m.root->outputs[0]->type ? x : nullptr;
 }
 

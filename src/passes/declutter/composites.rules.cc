@@ -32,6 +32,9 @@ namespace {
 
 using contents::is_number;
 
+// Constants may be larger than x, and the result with them.
+bool keeps_shape(const Match& m) { return m["x"]->type == m.root->outputs[0]->type; }
+
 template <const OpDef& op>
 Value* one_of_x(const Match& m, Builder& build) {
   return build.one(op, {m["x"]});
@@ -45,7 +48,7 @@ Value* silu(const Match& m, Builder& build) {
 bool is_root_half(const Match& m) { return is_number(m["root"], M_SQRT2) || is_number(m["root"], M_SQRT1_2); }
 Value* gelu(const Match& m, Builder& build) {
   const bool divides = m.node("inner").op == &op_div;
-  if (!is_root_half(m) || is_number(m["root"], M_SQRT2) != divides || !is_number(m["one"], 1) ||
+  if (!keeps_shape(m) || !is_root_half(m) || is_number(m["root"], M_SQRT2) != divides || !is_number(m["one"], 1) ||
       !is_number(m["half"], 0.5))
     return nullptr;
   return build.one(op_gelu, {m["x"]});
@@ -57,6 +60,7 @@ Pattern erf_part(const OpDef& scale) {
 
 // x · relu6(x + 3) / 6, and x · hard_sigmoid(x) with its usual parameters.
 Value* hard_swish(const Match& m, Builder& build) {
+  if (!keeps_shape(m)) return nullptr;
   const auto& p = m.node("gate").attributes<UnaryParameters>();
   const auto near = [](float a, double b) { return std::fabs(static_cast<double>(a) - b) < 1e-6; };
   if (m.node("gate").op == &op_hard_sigmoid) {
@@ -71,7 +75,7 @@ Value* hard_swish(const Match& m, Builder& build) {
 // relu6(x + 3) / 6 alone.
 Value* hard_sigmoid(const Match& m, Builder& build) {
   const auto& p = m.node("gate").attributes<UnaryParameters>();
-  if (p.alpha != 0 || p.beta != 6 || !is_number(m["three"], 3) ||
+  if (!keeps_shape(m) || p.alpha != 0 || p.beta != 6 || !is_number(m["three"], 3) ||
       !is_number(m["six"], m.root->op == &op_div ? 6.0 : 1.0 / 6))
     return nullptr;
   return build.one(op_hard_sigmoid, UnaryParameters{.alpha = 1.0f / 6, .beta = 0.5f}, {m["x"]});
@@ -79,8 +83,8 @@ Value* hard_sigmoid(const Match& m, Builder& build) {
 
 // ½ · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))), in whichever order the products stand.
 Value* gelu_tanh(const Match& m, Builder& build) {
-  const bool fits = is_number(m["one"], 1) && is_number(m["half"], 0.5) && is_number(m["cubic"], 0.044715) &&
-                    is_number(m["factor"], std::sqrt(2 / M_PI));
+  const bool fits = keeps_shape(m) && is_number(m["one"], 1) && is_number(m["half"], 0.5) &&
+                    is_number(m["cubic"], 0.044715) && is_number(m["factor"], std::sqrt(2 / M_PI));
   return fits ? build.one(op_gelu_tanh, {m["x"]}) : nullptr;
 }
 Pattern product(Pattern a, Pattern b) { return is(op_mul, {std::move(a), std::move(b)}).either(); }
@@ -91,7 +95,7 @@ Pattern tanh_part() {
 }
 
 Value* softplus(const Match& m, Builder& build) {
-  const bool fits = contents::is_float(m["x"]) && is_number(m["one"], 1) && m["x"]->type == m.root->outputs[0]->type;
+  const bool fits = contents::is_float(m["x"]) && is_number(m["one"], 1) && keeps_shape(m);
   return fits ? build.one(op_softplus, {m["x"]}) : nullptr;
 }
 
@@ -99,9 +103,7 @@ Value* softplus(const Match& m, Builder& build) {
 // without its sign.
 template <bool kNegated>
 Value* prelu(const Match& m, Builder& build) {
-  const Type& type = m["x"]->type;
-  if (!contents::is_float(m["x"]) || type != m.root->outputs[0]->type || type.dtype != m["slope"]->type.dtype)
-    return nullptr;
+  if (!contents::is_float(m["x"]) || !keeps_shape(m) || m["x"]->type.dtype != m["slope"]->type.dtype) return nullptr;
   if (m.has("half") && !is_number(m["half"], 0.5)) return nullptr;
   return build.one(op_prelu, {m["x"], kNegated ? build.one(op_neg, {m["slope"]}) : m["slope"]});
 }

@@ -144,7 +144,8 @@ Value* join_scaled(const Match& m, Builder& build) {
   if (!is_plain_conv(conv) || !(conv.type == m.root->outputs[0]->type) || !read_scaled(*m["scaled"], scaled))
     return nullptr;
   Sum sum(*conv.producer);
-  return scaled.x == conv.producer->inputs[0] && add_scaled(sum, scaled) ? finish(sum, build) : nullptr;
+  const bool fits = scaled.x == conv.producer->inputs[0] && scaled.x->type == conv.type && add_scaled(sum, scaled);
+  return fits ? finish(sum, build) : nullptr;
 }
 
 std::vector<Rule> make() {

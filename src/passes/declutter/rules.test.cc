@@ -140,6 +140,10 @@ TEST(Rules, NearMisses) {
       {"pow-two", x + "constant %c: f32[2,1,1,1] = {2, 2}\n", "%y = pow(%x, %c)\n"},
       {"add-zero", x + "constant %c: f32[2,1,1,1] = {0, 0}\n", "%y = add(%x, %c)\n"},
       {"mul-one", x + "constant %c: f32[4] = {1, 1, 1, 2}\n", "%y = mul(%x, %c)\n"},
+      {"mul-one", x + "constant %c: f32[] = {1.0000001}\n", "%y = mul(%x, %c)\n"},
+      {"join-scaled-input",
+       "input %x: f32[1,2,1,1] \"x\"\nconstant %w: f32[2,2,1,1] = {1, 2, 3, 4}\nconstant %s: f32[2,1,1] = {3, 5}\n",
+       "%a = conv(%x, %w) pads=[1,1,1,1]\n%b = mul(%x, %s)\n%y = add(%a, %b)\n"},
       {"recognise-silu", x + "input %z: f32[2,3,4] \"z\"\n", "%s = sigmoid(%z)\n%y = mul(%x, %s)\n"},
       {"recognise-hard-sigmoid", x + "constant %t: f32[] = {3}\nconstant %s: f32[] = {5}\n",
        "%a = add(%x, %t)\n%g = clip(%a) alpha=0, beta=6\n%y = div(%g, %s)\n"},
@@ -166,6 +170,32 @@ TEST(Rules, NearMisses) {
        "%t = transpose(%x) perm=[1,2,0]\n%y = reshape(%t, %c)\n"},
   };
   expect_left_alone(misses);
+}
+
+// Constants that make the result larger than x, by length or by rank.
+TEST(Rules, NearMissesOfComposites) {
+  const std::string gelu =
+      "%d = div(%x, %r)\n%p = erf(%d)\n%e = add(%p, %one)\n%m = mul(%x, %e)\n%y = mul(%m, %half)\n";
+  const std::string tanh =
+      "%q = square(%x)\n%c = mul(%x, %q)\n%d = mul(%c, %k)\n%i = add(%x, %d)\n%j = mul(%i, %f)\n%t = tanh(%j)\n"
+      "%e = add(%t, %one)\n%m = mul(%x, %e)\n%y = mul(%m, %half)\n";
+  const std::string gate = "%a = add(%x, %three)\n%g = clip(%a) alpha=0, beta=6\n";
+  const auto numbers = [](const char* one, const char* three) {
+    return std::string("constant %one: ") + one + "\nconstant %three: " + three +
+           "\nconstant %r: f32[] = {1.4142135}\nconstant %half: f32[] = {0.5}\nconstant %k: f32[] = {0.044715}\n"
+           "constant %f: f32[] = {0.7978846}\nconstant %six: f32[] = {6}\n";
+  };
+  const std::string longer = "input %x: f32[2,1] \"x\"\n" + numbers("f32[3] = {1, 1, 1}", "f32[3] = {3, 3, 3}");
+  const std::string deeper = "input %x: f32[2] \"x\"\n" + numbers("f32[1,1] = {1}", "f32[1,1] = {3}");
+  for (const std::string& given : {longer, deeper}) {
+    const Miss misses[] = {
+        {"recognise-gelu", given, gelu},
+        {"recognise-gelu-tanh", given, tanh},
+        {"recognise-hard-sigmoid", given, gate + "%y = div(%g, %six)\n"},
+        {"recognise-hard-swish-of-clip", given, gate + "%m = mul(%x, %g)\n%y = div(%m, %six)\n"},
+    };
+    expect_left_alone(misses);
+  }
 }
 
 TEST(Rules, NumbersThatAreNotAllOne) {
