@@ -70,8 +70,9 @@ ConvAlgorithm whole_algorithm(const BindScope& scope, const conv::Sizes& sizes) 
 bool makes_rows(ConvAlgorithm a) {
   return !is_winograd(a) && a != ConvAlgorithm::kAuto && a != ConvAlgorithm::kFilter && a != ConvAlgorithm::kStrassen;
 }
-ConvAlgorithm band_algorithm(ConvAlgorithm whole, const ConvProblem& band) {
-  if (whole != ConvAlgorithm::kPointwise && whole != ConvAlgorithm::kImplicit) return whole;
+ConvAlgorithm band_algorithm(ConvAlgorithm whole, const ConvProblem& band, const ConvForce& force) {
+  const bool either = whole == ConvAlgorithm::kPointwise || whole == ConvAlgorithm::kImplicit;
+  if (!either || (force.set && force.allows(whole))) return whole;
   return conv_fits(band, ConvAlgorithm::kPointwise) ? ConvAlgorithm::kPointwise : ConvAlgorithm::kImplicit;
 }
 
@@ -113,7 +114,7 @@ Result<ConvAlgorithm> take_input(BindScope& scope, const conv::Sizes& sizes, con
   ConvProblem& p = step.args.problem;
   const TensorView& x = scope.input(0).view;
   const auto choose = [&] {
-    return scope.band ? band_algorithm(whole_algorithm(scope, sizes), p) : algorithm_of(scope, p);
+    return scope.band ? band_algorithm(whole_algorithm(scope, sizes), p, step.policy.force) : algorithm_of(scope, p);
   };
   p.in_view = input_as_it_lies(p, x);
   if (p.in_view.channel != 1 && choose() == ConvAlgorithm::kImplicit) return ConvAlgorithm::kImplicit;
