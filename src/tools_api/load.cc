@@ -49,12 +49,12 @@ Result<Model*> load_source(mica_context* context, const Source& source, const Co
 
 Result<Model*> compiled_or_not(mica_context* context, const std::string& path, const ConvertOptions& options,
                                ConvertReport* report) {
+  MICA_TRY_STATUS(mica::check_not_written(path, options.written));
   MICA_TRY(MappedFile file, MappedFile::open(path));
   if (!looks_like_plan(file.bytes()))  // not from the path, which may be a pipe
     return load_source(context, Source{.path = path, .bytes = file.bytes(), .folder = folder_of(path)}, options,
                        report);
   MICA_TRY_STATUS(check_none(options, path));
-  MICA_TRY_STATUS(mica::check_not_written(path, options.written));
   return load_model(context->core, std::move(file), {.name = path});
 }
 
