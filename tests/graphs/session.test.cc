@@ -173,8 +173,7 @@ end
   }
 }
 
-TEST(Session, GrowingState) {
-  Machinery machinery(compiled(R"(graph "cache"
+constexpr const char* kGrowing = R"(graph "cache"
   symbol T input
   input %x: f32[1,2] "x"
   input %h: f32[T,2] "h"
@@ -182,7 +181,10 @@ TEST(Session, GrowingState) {
   output %n "n"
   state "n" "h"
 end
-)"));
+)";
+
+TEST(Session, GrowingState) {
+  Machinery machinery(compiled(kGrowing));
   Session& session = machinery.session();
   for (int i = 1; i <= 5; ++i) {
     const OwnedTensor x = floats({1, 2}, {static_cast<float>(i), 0});
@@ -195,15 +197,7 @@ end
 }
 
 TEST(Session, AStatesInputIsTakenBack) {
-  Machinery machinery(compiled(R"(graph "cache"
-  symbol T input
-  input %x: f32[1,2] "x"
-  input %h: f32[T,2] "h"
-  %n = concat(%h, %x) axis=0
-  output %n "n"
-  state "n" "h"
-end
-)"));
+  Machinery machinery(compiled(kGrowing));
   Session& session = machinery.session();
   const OwnedTensor x = floats({1, 2}, {1, 2}), three = floats({3, 2}, {1, 2, 3, 4, 5, 6});
   const auto length = [&] {
