@@ -460,6 +460,66 @@ def with_constant(net, x):
     return Value(net.op(net.some("Mul", "Add"), x.name, net.uniform(1, x.shape[1], 1, 1)), x.shape)
 
 
+def number_of_any_shape(net, x, value):
+    """The same number again and again, in a shape that goes with x's: (its name, the shape of both). Where x has one
+    element on an axis the constant may have more."""
+    dims = [net.some(1, 1, side if side > 1 else net.some(1, 2, 3)) for side in x.shape]
+    shape = tuple(max(a, b) for a, b in zip(dims, x.shape))
+    while dims and dims[0] == 1 and net.chance(0.5):
+        dims.pop(0)
+    return net.constant(np.full(dims, value, np.float32)), shape
+
+
+@layer(1)
+def spelt_with_any_shape(net, x):
+    """Functions as exporters spell them, but for the shape of a constant: small and square images become larger."""
+    kind = net.some("gelu", "gelu_tanh", "hard_sigmoid", "hard_swish", "factor")
+    small = Value(net.op("ReduceMean", x.name, net.integers(2), keepdims=1), (*x.shape[:2], 1, x.shape[3]))
+    x = small if net.chance(0.5) else x
+    values = {"gelu": math.sqrt(2), "gelu_tanh": 0.044715, "factor": net.some(1, 1.0000001)}
+    number, shape = number_of_any_shape(net, x, values.get(kind, 3))
+    if kind == "factor":
+        return Value(net.op("Ceil", net.op("Mul", x.name, number)), shape)
+    if kind.startswith("hard"):
+        gate = net.op("Clip", net.op("Add", x.name, number), net.number(0), net.number(6))
+        name = gate if kind == "hard_sigmoid" else net.op("Mul", x.name, gate)
+        return Value(net.op("Div", name, net.number(6)), shape)
+    if kind == "gelu":
+        inner = net.op("Erf", net.op("Div", x.name, number))
+    else:
+        cube = net.op("Mul", x.name, net.op("Mul", x.name, x.name))
+        inner = net.op("Add", x.name, net.op("Mul", cube, number))
+        inner = net.op("Tanh", net.op("Mul", inner, net.number(math.sqrt(2 / math.pi))))
+    name = net.op("Mul", x.name, net.op("Add", inner, net.number(1)))
+    return Value(net.op("Mul", name, net.number(0.5)), shape)
+
+
+@layer(1)
+def across_rows(net, x):
+    """Filters as wide as the image, often of one channel to one."""
+    batch, channels, height, width = x.shape
+    name, count, down = x.name, net.some(1, 1, 3, 17), net.some(1, 2, 3)
+    if net.chance(0.5):
+        name, channels = net.op("ReduceMean", name, net.integers(1), keepdims=1), 1
+    if height < down:
+        return None
+    w, stride = net.weights(count, channels, down, width, inputs=channels * down * width), net.some(1, 2)
+    return Value(net.op("Conv", name, w, strides=(stride, 1)), (batch, count, (height - down) // stride + 1, 1))
+
+
+@layer(1)
+def beside_its_input(net, x):
+    """A convolution and a scaled copy of what it reads, which may be one pixel beside many."""
+    batch, channels, *sides = x.shape
+    name, pad = x.name, 1
+    if net.chance(0.5):
+        name, sides, pad = net.op("GlobalAveragePool", name), [1, 1], 2
+    w = net.weights(channels, channels, 3, 3, inputs=9 * channels)
+    made = net.op("Conv", name, w, pads=[pad] * 4)
+    scaled = net.op("Mul", name, net.uniform(channels, 1, 1))
+    return Value(net.op("Add", made, scaled), (batch, channels, *(s + 2 * pad - 2 for s in sides)))
+
+
 def random_model(seed):
     """(model, shape of its input x). Up to twelve layers, and up to three values inside as outputs, too."""
     net = Net(seed)

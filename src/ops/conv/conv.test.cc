@@ -132,6 +132,18 @@ TEST(ConvTranspose, Shapes) {
       problem({{"strides", std::vector<int64_t>{2, 2}}, {"output_shape", std::vector<int64_t>{11, 7}}}, {4, 2, 3, 3}));
 }
 
+// Results longer than the inputs reach end in zeros.
+TEST(ConvTranspose, LongerThanItsInput) {
+  const std::vector<double> wanted{1, 1, 0, 0, 2, 2, 0, 0, 3, 3, 0, 0};
+  const Attribute strides{"strides", std::vector<int64_t>{4}};
+  for (const Attribute& longer :
+       {Attribute{"output_shape", std::vector<int64_t>{12}}, Attribute{"auto_pad", "same_upper"}})
+    check({.op = "conv_transpose",
+           .attributes = {strides, longer},
+           .inputs = {list({1, 1, 3}, {1, 2, 3}), constant(list({1, 1, 2}, {1, 1}))},
+           .expect = {{.numbers = wanted, .dims = std::vector<int64_t>{1, 1, 12}}}});
+}
+
 TEST(QlinearConv, IsExact) {
   Problem p{.op = "qlinear_conv", .attributes = with({1, 1, 1, 1}, {2, 2})};
   p.inputs = {uniform({1, 5, 9, 8}, 0, 255, 1, DType::kU8),

@@ -43,6 +43,7 @@ inline TransposedAxis transposed_axis(const ConvTranspose& a, SpatialAxis axis, 
   }
   const Dim out = a.output_shape.empty() ? dims.mul(in, stride) : Dim(a.output_shape[i]);
   const Dim total = dims.sub(full, out), half = dims.floor_div(total, 2);
+  if (total.is_fixed() && total.value() < 0) return {out, 0};  // what is added stands behind, as TensorFlow has it
   return {out, a.auto_pad == AutoPad::kSameUpper ? half : dims.sub(total, half)};
 }
 
