@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/nearest.h"
 #include "convert/pixels.h"
 #include "convert/recipe.h"
 #include "import/import.h"
+#include "ir/did_you_mean.h"
 #include "passes/widen.h"
 
 namespace mica {
@@ -42,9 +42,8 @@ std::string labels_json(const std::vector<std::string>& labels) {
   return list.dump();
 }
 
-[[noreturn]] void fail_unknown(const char* what, const std::string& name, std::string_view nearest) {
-  const std::string hint = nearest.empty() ? "" : "did you mean `" + std::string(nearest) + "`?";
-  throw Failure(error(Code::kNotFound, "there is no {} `{}`", what, name).hinting(hint));
+[[noreturn]] void fail_unknown(const char* what, const std::string& name, const Nearest& nearest) {
+  throw Failure(error(Code::kNotFound, "there is no {} `{}`", what, name).hinting(did_you_mean(nearest)));
 }
 
 void check_rules(const DeclutterOptions& options) {
@@ -52,8 +51,7 @@ void check_rules(const DeclutterOptions& options) {
   for (const std::string& name : options.off) {
     Nearest nearest(name);
     for (const RuleInfo& rule : rules) nearest.offer(rule.name);
-    if (std::ranges::find(rules, name, &RuleInfo::name) == rules.end())
-      fail_unknown("rewriting rule", name, nearest.best());
+    if (std::ranges::find(rules, name, &RuleInfo::name) == rules.end()) fail_unknown("rewriting rule", name, nearest);
   }
 }
 
@@ -71,7 +69,7 @@ void check_kept(const Graph& graph, const std::vector<std::string>& keep) {
     Nearest nearest(name);
     bool found = false;
     offer_values(graph, nearest, found, name);
-    if (!found) fail_unknown("value", name, nearest.best());
+    if (!found) fail_unknown("value", name, nearest);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/nearest.h"
+#include "ir/did_you_mean.h"
 
 namespace mica {
 namespace {
@@ -67,8 +67,8 @@ void read(PictureRecipe& recipe, const std::string& key, const Json& value) {
   else {
     Nearest nearest(key);
     for (std::string_view known : kKeys) nearest.offer(known);
-    const std::string hint = nearest.best().empty() ? "" : "did you mean `" + std::string(nearest.best()) + "`?";
-    throw Failure(error(Code::kUsage, "there is no key `{}`", key).at("the recipe for pictures").hinting(hint));
+    throw Failure(
+        error(Code::kUsage, "there is no key `{}`", key).at("the recipe for pictures").hinting(did_you_mean(nearest)));
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/nearest.h"
+#include "ir/did_you_mean.h"
 
 namespace mica {
 namespace {
@@ -182,7 +182,7 @@ class Reader final : public AttrVisitor {
       Nearest nearest(given);
       for (std::string_view n : names) nearest.offer(n);
       throw Failure(error(Code::kBadAttribute, "attribute `{}` is `{}`, which is not known", name, given)
-                        .hinting(nearest.best().empty() ? "" : "did you mean `" + std::string(nearest.best()) + "`?"));
+                        .hinting(did_you_mean(nearest)));
     }
     index = found - names.begin();
   }

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/nearest.h"
 #include "ir/builder.h"
+#include "ir/did_you_mean.h"
 #include "ir/text_contents.h"
 
 namespace mica {
@@ -104,8 +104,8 @@ class Parser {
     if (found != values_.end()) return found->second;
     Nearest nearest(named.name);
     for (const auto& [key, value] : values_) nearest.offer(value->name);
-    throw Failure(error(Code::kBadText, "no value `{}` stands before its use", named.name)
-                      .hinting(nearest.best().empty() ? "" : "did you mean `" + std::string(nearest.best()) + "`?"));
+    throw Failure(
+        error(Code::kBadText, "no value `{}` stands before its use", named.name).hinting(did_you_mean(nearest)));
   }
   void define(const Named& named, Value* value) {
     if (!values_.emplace(named.key, value).second) fail(Code::kBadText, "the value `{}` is defined twice", named.name);
@@ -236,8 +236,7 @@ class Parser {
     if (!node.op) {
       Nearest nearest(name);
       for (const auto& row : all_op()) nearest.offer(row.name);
-      throw Failure(error(Code::kBadText, "there is no operator `{}`", name)
-                        .hinting(nearest.best().empty() ? "" : "did you mean `" + std::string(nearest.best()) + "`?"));
+      throw Failure(error(Code::kBadText, "there is no operator `{}`", name).hinting(did_you_mean(nearest)));
     }
     line.expect("(");
     if (!line.take(")")) {

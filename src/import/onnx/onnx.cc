@@ -4,10 +4,10 @@
 #include <charconv>
 #include <new>
 
-#include "base/nearest.h"
 #include "import/onnx/importer.h"
 #include "import/onnx/limits.h"
 #include "import/onnx/types.h"
+#include "ir/did_you_mean.h"
 
 namespace mica {
 namespace onnx {
@@ -17,7 +17,7 @@ template <class Names>
 std::string hint_for(const std::string& wanted, const Names& names) {
   Nearest nearest(wanted);
   for (const auto& name : names) nearest.offer(name);
-  return nearest.best().empty() ? std::string() : "did you mean `" + std::string(nearest.best()) + "`?";
+  return did_you_mean(nearest);
 }
 
 // "1.21" as 1021.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/nearest.h"
+#include "ir/did_you_mean.h"
 #include "ir/spelling.h"
 
 namespace mica::onnx {
@@ -80,7 +80,7 @@ void Symbols::apply_bounds() {
       Nearest nearest(name);
       for (size_t i = 0; i < dims_.symbols(); ++i) nearest.offer(dims_.symbol_info(i).name);
       throw Failure(error(Code::kNotFound, "no input has a dimension `{}` that could be bounded", name)
-                        .hinting(nearest.best().empty() ? "" : "did you mean `" + std::string(nearest.best()) + "`?"));
+                        .hinting(did_you_mean(nearest)));
     }
     if (bound < 1) fail(Code::kUsage, "the bound {} of the dimension `{}` is not positive", bound, name);
     SymbolInfo& symbol = dims_.symbol_info(static_cast<size_t>(index));
