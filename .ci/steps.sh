@@ -128,6 +128,17 @@ fuzz() {
   tests/fuzz/campaign "$@" "${seeds[@]}"
 }
 
+# Other changes of the rules' cases and of the standard's models than those of the tests: drawn by the commit's number.
+near_misses() {
+  local draw first seeds=(examples/digits/digits.onnx)
+  first=$(git rev-list --count HEAD)
+  if [ -n "${MICA_SUITES:-}" ]; then seeds+=("$MICA_SUITES/onnx-backend-1.21/node"); fi
+  for draw in $(seq $((first * 10)) $((first * 10 + 9))); do
+    build/test_compiler --gtest_brief=1 --gtest_filter='NearMisses.*' --gtest_random_seed=$((draw % 99999 + 1))
+  done
+  build/tests/near_misses --seed "$first" --count 100000 "${seeds[@]}"
+}
+
 # Whole runs of a small convolutional network under the thread sanitizer, behind the unit tests.
 races_in_a_model() {
   cmake --build build-tsan --target mica

@@ -48,7 +48,8 @@ mica_unit_tests(test_base mica_runtime src/base/*.test.cc src/types/*.test.cc sr
 mica_unit_tests(test_kernels mica_runtime src/simd/*.test.cc src/kernels/*.test.cc src/kernels/*/*.test.cc)
 mica_unit_tests(test_runtime mica_runtime src/plan/*.test.cc src/step/*.test.cc src/runtime/*.test.cc src/api/*.test.cc)
 mica_unit_tests(test_compiler mica_compiler src/ir/*.test.cc src/passes/*.test.cc src/passes/*/*.test.cc
-  tests/support/canonical.cc tests/support/run_graph.cc)
+  tests/support/canonical.cc tests/support/near_miss.cc tests/support/rule_cases.cc tests/support/run_graph.cc
+  tests/support/same_answers.cc)
 mica_unit_tests(test_importers mica_importers src/import/*.test.cc src/import/*/*.test.cc)
 mica_unit_tests(test_tools mica_tools src/convert/*.test.cc src/measure/*.test.cc src/export/*.test.cc
   src/tools_api/*.test.cc tests/support/canonical.cc tests/support/run_graph.cc)
@@ -239,6 +240,16 @@ if(TARGET mica_tools)
   endforeach()
   add_test(NAME mutate COMMAND mutate --files 2000 --seconds 60 ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx
     ${fuzz}/found)
+endif()
+
+# near_misses: graphs that are almost those of models.
+if(TARGET mica_tools)
+  set(support ${tests}/support)
+  add_executable(near_misses tests/near_misses/main.cc ${support}/near_miss.cc ${support}/run_graph.cc
+    ${support}/same_answers.cc)
+  target_link_libraries(near_misses PRIVATE fuzz_engine GTest::gtest)
+  set_target_properties(near_misses PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME near_misses COMMAND near_misses --count 4000 ${CMAKE_CURRENT_SOURCE_DIR}/examples/digits/digits.onnx)
 endif()
 
 # faults: failing memory and files; sanitizers bring an allocator of their own.

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "passes/declutter/declutter.h"
+
 namespace mica::support {
 
 struct RuleCase {
@@ -26,5 +28,11 @@ std::vector<RuleCase> weight_cases();
 std::vector<RuleCase> pixel_cases();
 std::vector<RuleCase> primitive_cases();
 std::vector<RuleCase> product_cases();  // and what is taken of their results
+std::vector<RuleCase> all_cases();
+
+// A graph of these statements; "# with ..." lines behind them are constants of the graph after.
+std::string graph_of(const std::string& given, const std::string& statements);
+// All rules off but this one, which also makes what has no kernel.
+DeclutterOptions only(const std::string& rule);
 
 }  // namespace mica::support

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/os.h"
 #include "base/threads.h"
 #include "ir/text.h"
 
@@ -42,6 +43,7 @@ RunOptions plainly() {
 }
 
 Machinery::Machinery(Lowered lowered, const RunOptions& options) : keep_(lowered.keep) {
+  if (lowered.plan.functions.empty()) return;  // what failed is reported already
   Result<Machine> machine = describe_machine({});
   if (machine.ok()) context_.machine = *machine;
   if (options.threads > 1) {
@@ -114,21 +116,31 @@ OwnedTensor ints(std::vector<int64_t> dims, std::vector<int64_t> numbers) {
 
 std::vector<OwnedTensor> run_text(const std::string& text, const RunOptions& options) {
   Machinery machinery(compiled(text, options), options);
+  if (!machinery.made()) return {};
   return run_session(machinery.session(), text, options);
 }
 
 std::vector<OwnedTensor> run_session(Session& session, const std::string& text, const RunOptions& options) {
   std::vector<OwnedTensor> inputs, outputs;
   for (size_t i = 0; i < session.input_count(); ++i) {
+    if (const Type& type = session.input_type(i); !type.is_tensor() || type.dtype == DType::kString) {
+      ADD_FAILURE() << "input " << i << " is no tensor of numbers";
+      return outputs;
+    }
     if (!options.inputs) inputs.push_back(filled(session.input_type(i), options.size, options.seed + i));
     const TensorView& view = options.inputs ? (*options.inputs)[i].view() : inputs.back().view();
     if (Status status = session.set_input(i, view); !status.ok()) ADD_FAILURE() << text_of(status.error());
   }
-  if (Status status = session.run(); !status.ok()) {
+  const int64_t deadline = options.milliseconds ? now_ns() + options.milliseconds * 1'000'000 : 0;
+  if (Status status = session.run({.deadline_ns = deadline}); !status.ok()) {
     ADD_FAILURE() << text_of(status.error()) << "in\n" << text;
     return outputs;
   }
   for (size_t i = 0; i < session.output_count(); ++i) {
+    if (const Type& type = session.output_type(i); !type.is_tensor() || type.dtype == DType::kString) {
+      ADD_FAILURE() << "output " << i << " is no tensor of numbers";
+      continue;
+    }
     Result<TensorView> view = session.output(i);
     EXPECT_TRUE(view.ok());
     if (view.ok()) outputs.push_back(value_or_throw(OwnedTensor::copy_of(*view)));

@@ -17,6 +17,7 @@ struct RunOptions {
   bool rewrite = true;  // run declutter at all
   int64_t size = 3;     // of symbols that inputs leave open
   int threads = 1;
+  int64_t milliseconds = 0;  // a run may take; 0: any time
   std::vector<OwnedTensor>* inputs =
       nullptr;  // what to feed; otherwise numbers in [-2, 2] or small integers, by `seed`
   uint64_t seed = 1;
@@ -31,6 +32,7 @@ class Machinery {
   Machinery(Lowered lowered, const RunOptions& options = {});  // reports failures to gtest
   ~Machinery();
   Machinery(const Machinery&) = delete;
+  bool made() const { return session_ != nullptr; }
   Session& session() { return *session_; }
   Model& model() { return *model_; }
   Context& context() { return context_; }

@@ -25,6 +25,13 @@ MICA_INLINE F32 shrink_of(F32 x, F32 lambda, F32 bias) {
   return select(lt(x, neg(lambda)), add(x, bias), above);
 }
 
+// Where alpha is negative, x / alpha is positive: e^t - 1 = -(e^-t - 1) / (1 + (e^-t - 1)).
+MICA_INLINE F32 celu_of(F32 x, F32 alpha) {
+  const F32 t = div(x, alpha), below = expm1_below(neg(abs(t)));
+  const F32 power = select(gt(t, zero()), div(neg(below), add(set1(1.0f), below)), below);
+  return add(at_least(x, zero()), at_most(mul(alpha, power), zero()));
+}
+
 template <Pointwise kF>
 MICA_INLINE F32 function_of(F32 x, F32 a, F32 b) {
   using enum Pointwise;
@@ -45,7 +52,7 @@ MICA_INLINE F32 function_of(F32 x, F32 a, F32 b) {
   if constexpr (kF == kLeakyRelu) return select(lt(x, zero()), mul(a, x), x);
   if constexpr (kF == kElu) return select(lt(x, zero()), mul(a, expm1_below(x)), x);
   if constexpr (kF == kSelu) return mul(b, select(gt(x, zero()), x, mul(a, expm1_below(x))));
-  if constexpr (kF == kCelu) return add(at_least(x, zero()), at_most(mul(a, expm1_below(div(x, a))), zero()));
+  if constexpr (kF == kCelu) return celu_of(x, a);
   if constexpr (kF == kHardSigmoid) return at_most(at_least(fma(a, x, b), zero()), one);
   if constexpr (kF == kHardSwish) return mul(x, at_most(at_least(fma(x, set1(1.0f / 6), half), zero()), one));
   if constexpr (kF == kSoftplus) return add(at_least(x, zero()), log1p_unit(exp_of(neg(abs(x)))));

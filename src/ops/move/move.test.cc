@@ -113,6 +113,7 @@ TEST(Split, Sizes) {
   check_error({.op = "split", .attributes = {{"parts", 2}}, .inputs = {counted({6}), ints({1, 2})}, .outputs = 2},
               Code::kBadShape);
   check_error({.op = "split", .attributes = {{"parts", 4}}, .inputs = {counted({5})}, .outputs = 4}, Code::kBadShape);
+  check_error({.op = "split", .attributes = {{"parts", 4}}, .inputs = {counted({2})}, .outputs = 3}, Code::kBadShape);
 }
 TEST(Slice, Cuts) {
   for (DType dtype : kSizes) {

@@ -11,6 +11,14 @@ Dim even_part(Dim whole, int64_t parts, int64_t i, DimTable& dims) {
   return i + 1 < parts ? each : dims.sub(whole, dims.mul(each, parts - 1));
 }
 
+// An axis may be too short for so many equal parts, also where nobody wants the last one, for which nothing is left.
+Status check_last(Dim whole, int64_t parts, DimTable& dims) {
+  const Dim last = even_part(whole, parts, parts - 1, dims);
+  MICA_CHECK(!last.is_fixed() || last.value() >= 0, kBadShape, "{} elements do not cut into {} parts", whole.value(),
+             parts);
+  return {};
+}
+
 Status infer(InferScope& scope) {
   const auto& attributes = scope.attributes<Split>();
   const Shape& in = scope.shape(0);
@@ -29,13 +37,14 @@ Status infer(InferScope& scope) {
   const bool fixed = sum.is_fixed() && in[axis].is_fixed();
   MICA_CHECK(sizes.empty() || !fixed || sum == in[axis], kBadShape,
              "parts of {} elements do not add up to the axis's {}", sum.value(), in[axis].value());
+  if (!scope.has(1)) MICA_TRY_STATUS(check_last(in[axis], attributes.parts, scope.dims()));
   for (int i = 0; i < scope.output_count(); ++i) {
     Shape out = in;
     out[axis] = !known         ? scope.dims().fresh("split")
                 : scope.has(1) ? sizes[static_cast<size_t>(i)]
                                : even_part(in[axis], attributes.parts, i, scope.dims());
-    MICA_CHECK(!out[axis].is_fixed() || out[axis].value() >= 0, kBadShape, "{} elements do not cut into {} parts",
-               in[axis].value(), attributes.parts);
+    MICA_CHECK(!out[axis].is_fixed() || out[axis].value() >= 0, kBadShape, "split makes a part of {} elements",
+               out[axis].value());
     scope.out(i, scope.dtype(0), out);
   }
   return {};
@@ -50,9 +59,9 @@ Result<Part> part_of(const RunScope& scope, const TensorView& in, int axis, int 
   MICA_CHECK(parts >= 1 && output < parts, kBadAttribute, "split makes {} parts", parts);
   if (!scope.has(1)) {
     DimTable dims;
+    MICA_TRY_STATUS(check_last(whole, parts, dims));
     const int64_t each = even_part(whole, parts, 0, dims).value();
     const int64_t length = even_part(whole, parts, output, dims).value();
-    MICA_CHECK(length >= 0, kBadShape, "{} elements do not cut into {} parts", whole, parts);
     return Part{parts == 1 ? 0 : output * each, length};
   }
   const TensorView& sizes = scope.in(1);

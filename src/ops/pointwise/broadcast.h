@@ -40,6 +40,8 @@ Status for_each_broadcast(RunScope& scope, int count, F&& f) {
 
 // Copies one element between tensors of one type.
 inline void move_element(const TensorView& from, const int64_t* i, const TensorView& to, const int64_t* j) {
+  if (is_sub_byte(from.dtype) && is_float(from.dtype))
+    return Elements(to).set_number_at(j, Elements(from).number_at(i));
   if (is_sub_byte(from.dtype)) return Elements(to).set_integer_at(j, Elements(from).integer_at(i));
   std::memcpy(Elements(to).address_at(j), Elements(from).address_at(i), static_cast<size_t>(element_bytes(from.dtype)));
 }

@@ -36,6 +36,7 @@ const UnaryCase kUnary[] = {{"neg"},
                             {"elu", {{"alpha", 1.5}}},
                             {"selu", {{"alpha", 1.6732632}, {"beta", 1.050701}}},
                             {"celu", {{"alpha", 2.0}}},
+                            {"celu", {{"alpha", -2.0}}},
                             {"hard_sigmoid", {{"alpha", 0.2}, {"beta", 0.5}}, -10, 10, 4, 1},
                             {"hard_swish"},
                             {"softplus"},
@@ -257,6 +258,15 @@ TEST(Where, AnyType) {
   check({.op = "where",
          .inputs = {list({2}, {1, 0}, DType::kBool), texts({}, {"x"}), texts({2}, {"y", "z"})},
          .expect = {{.texts = {"x", "z"}}}});
+  // Halves are kept, in elements of half a byte too.
+  const Spec halves = list({3}, {1.5, -0.5, 6}, DType::kF4E2m1);
+  check({.op = "where",
+         .inputs = {list({3}, {1, 1, 0}, DType::kBool), halves, halves},
+         .expect = {{.numbers = {1.5, -0.5, 6}}}});
+  check({.op = "cast",
+         .attributes = {{"to", DType::kF4E2m1}},
+         .inputs = {halves},
+         .expect = {{.numbers = {1.5, -0.5, 6}}}});
 }
 
 TEST(Cast, EveryPair) {

@@ -54,8 +54,8 @@ Value* gelu(const Match& m, Builder& build) {
   return build.one(op_gelu, {m["x"]});
 }
 Pattern erf_part(const OpDef& scale) {
-  return is(op_add, {is(op_erf, {is(scale, {any("x"), constant("root")}).either().as("inner")}), constant("one")})
-      .either();
+  const Pattern inner = is(scale, {any("x"), constant("root")}).as("inner");
+  return is(op_add, {is(op_erf, {&scale == &op_mul ? inner.either() : inner}), constant("one")}).either();
 }
 
 // x · relu6(x + 3) / 6, and x · hard_sigmoid(x) with its usual parameters.

@@ -108,6 +108,7 @@ inline std::vector<double> along_axis(const Value& value, int rank, int axis, in
 // in that place, or the one that follows from the others. Nothing is known of how empty tensors are parted.
 inline Value* reshaped(Builder& build, Value* x, const Shape& shape) {
   const Shape& from = x->type.shape;
+  if (!shape.known()) return nullptr;
   std::vector<int64_t> dims;
   for (int i = 0; i < shape.rank; ++i) {
     const bool kept = i < from.rank && from[i] == shape[i];

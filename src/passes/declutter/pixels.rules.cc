@@ -173,7 +173,7 @@ class PixelSource {
     const int64_t axis = node.attributes<IndexAxis>().axis, rank = static_cast<int64_t>(axes_.size());
     const auto indices = contents::integers(node.inputs[1]);
     if ((axis < 0 ? axis + rank : axis) != axes_[1] || !indices || node.inputs[1]->type.shape.rank != 1) return false;
-    return reorder(*indices) && pass_to(node, node.inputs[0]);
+    return reorder(node, *indices) && pass_to(node, node.inputs[0]);
   }
   bool pass_slice(const Node& node) {
     const Shape& shape = node.inputs[0]->type.shape;
@@ -186,10 +186,12 @@ class PixelSource {
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < cut->length[channel_axis()]; ++i)
       indices.push_back(cut->begin[channel_axis()] + i * cut->step[channel_axis()]);
-    return reorder(indices) && pass_to(node, node.inputs[0]);
+    return reorder(node, indices) && pass_to(node, node.inputs[0]);
   }
   // All channels, in another order.
-  bool reorder(std::vector<int64_t> indices) {
+  bool reorder(const Node& node, std::vector<int64_t> indices) {
+    const Shape& from = node.inputs[0]->type.shape;
+    if (from.rank <= channel_axis() || !from[channel_axis()].is(count_)) return false;
     for (int64_t& i : indices) i += i < 0 ? count_ : 0;
     std::vector<int64_t> sorted = indices;
     std::ranges::sort(sorted);

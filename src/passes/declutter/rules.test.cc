@@ -15,35 +15,9 @@ namespace {
 
 using support::RuleCase;
 
-std::vector<RuleCase> all_cases() {
-  std::vector<RuleCase> all;
-  for (auto list :
-       {support::cleanup_cases(), support::region_cases(), support::arithmetic_cases(), support::composite_cases(),
-        support::norm_cases(), support::block_cases(), support::attention_cases(), support::weight_cases(),
-        support::pixel_cases(), support::primitive_cases(), support::product_cases()})
-    all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
-// "# with ..." lines behind the statements are constants of the graph after.
-std::string graph_of(const std::string& given, const std::string& statements) {
-  std::string constants, rest;
-  for (size_t at = 0; at < statements.size();) {
-    const size_t end = std::min(statements.find('\n', at), statements.size() - 1) + 1;
-    const std::string line = statements.substr(at, end - at);
-    line.starts_with("# with ") ? constants += line.substr(7) : rest += line;
-    at = end;
-  }
-  return "graph \"rule\"\n" + given + constants + rest + "output %y \"y\"\nend\n";
-}
-
-DeclutterOptions only(const std::string& rule) {
-  DeclutterOptions options;
-  for (const RuleInfo& info : all_rules())
-    if (info.name != rule) options.off.emplace(info.name);
-  options.without_kernels = true;
-  return options;
-}
+using support::all_cases;
+using support::graph_of;
+using support::only;
 
 int64_t fired(const RuleCounts& counts, const std::string& rule) {
   int64_t sum = 0;
@@ -147,6 +121,11 @@ TEST(Rules, NearMisses) {
       {"recognise-silu", x + "input %z: f32[2,3,4] \"z\"\n", "%s = sigmoid(%z)\n%y = mul(%x, %s)\n"},
       {"recognise-hard-sigmoid", x + "constant %t: f32[] = {3}\nconstant %s: f32[] = {5}\n",
        "%a = add(%x, %t)\n%g = clip(%a) alpha=0, beta=6\n%y = div(%g, %s)\n"},
+      {"recognise-gelu-half-first",
+       x + "constant %r: f32[] = {1.4142135}\nconstant %one: f32[] = {1}\nconstant %half: f32[] = {0.5}\n",
+       "%a = div(%r, %x)\n%b = erf(%a)\n%e = add(%b, %one)\n%m = mul(%x, %half)\n%y = mul(%m, %e)\n"},
+      {"spell-out-log-sum-exp", x + "input %a: i64[1] \"a\"\n",
+       "%y = reduce(%x, %a) kind=log_sum_exp, keep_dims=false\n"},
       {"merge-transposes", x, "%a = transpose(%x) perm=[1,2,0]\n%b = relu(%a)\n%y = transpose(%b) perm=[2,0,1]\n"},
       {"transpose-is-reshape", x, "%y = transpose(%x) perm=[0,2,1]\n"},
       {"fold-bias-into-gemm",
@@ -389,6 +368,19 @@ std::string one_pixel(const std::string& name, int made, int read) {
   std::string text = "constant " + name + ": f32[" + std::to_string(made) + "," + std::to_string(read) + ",1,1] = {";
   for (int i = 0; i < made * read; ++i) text += i ? ", 1" : "1";
   return text + "}\n";
+}
+
+// Three of four channels.
+TEST(Rules, NearMissesOfPictures) {
+  const std::string given =
+      "input %x: u8[1,2,2,4] \"x\"\nconstant %i: i64[3] = {2, 1, 0}\nconstant %b: i64[1] = {0}\n"
+      "constant %e: i64[1] = {3}\n" +
+      one_pixel("%w", 8, 3);
+  const std::string cast = "%f = cast(%x) to=f32\n";
+  const std::string rest = "%t = transpose(%g) perm=[0,3,1,2]\n%y = conv(%t, %w)\n";
+  const Miss misses[] = {{"pixels-into-conv", given, cast + "%g = gather(%f, %i) axis=3\n" + rest},
+                         {"pixels-into-conv", given, cast + "%g = slice(%f, %b, %e, %e)\n" + rest}};
+  expect_left_alone(misses);
 }
 
 TEST(Rules, NearMissesOfCommuting) {
