@@ -75,10 +75,20 @@ endfunction()
 mica_runtime_target(mica_runtime STATIC)
 # Sanitizers' trees are made from nothing where time is short. In all others each file shows that it includes what it
 # uses.
-if(MICA_SANITIZE)
-  target_precompile_headers(mica_runtime PRIVATE <algorithm> <array> <cmath> <cstring> <limits> <memory> <numbers>
-    <span> <string_view>)
-endif()
+function(mica_precompile_for_sanitizers name)
+  if(MICA_SANITIZE)
+    target_precompile_headers(${name} PRIVATE <algorithm> <array> <cmath> <cstring> <limits> <memory> <numbers>
+      <span> <string_view> ${ARGN})
+  endif()
+endfunction()
+mica_precompile_for_sanitizers(mica_runtime)
+# What runs once for a model need not be fast there.
+function(mica_plain_for_sanitizers name)
+  if(MICA_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+  mica_precompile_for_sanitizers(${name} <deque> <functional> <map> <string> <vector> ${ARGN})
+endfunction()
 
 # Compiler and spellings have no third-party code: without the tools they are built for what asks for them, such as a
 # test.
@@ -91,10 +101,12 @@ mica_op_table(lower_table lower LowerDef ir/lower.h ".lower" ${op_lower_sources}
   mica_op_table(rule_table rules_tables RuleSet passes/rewrite.h ".rules" ${compiler_sources})
 add_library(mica_compiler STATIC ${unless_tools} ${compiler_sources} ${op_lower_sources} ${lower_table} ${rule_table})
 target_link_libraries(mica_compiler PUBLIC mica_runtime PRIVATE mica_flags)
+mica_plain_for_sanitizers(mica_compiler)
 
 mica_op_table(spelling_table spellings SpellingTable ir/spelling.h ".import" ${op_import_sources})
 add_library(mica_importers STATIC ${unless_tools} ${op_import_sources} ${spelling_table})
 target_link_libraries(mica_importers PUBLIC mica_compiler PRIVATE mica_flags)
+mica_plain_for_sanitizers(mica_importers)
 
 if(MICA_BUILD_TOOLS)
   find_package(Protobuf REQUIRED)
@@ -121,6 +133,7 @@ if(MICA_BUILD_TOOLS)
   if(tools_sources)
     add_library(mica_tools STATIC ${tools_sources} ${mica_ceiling_objects})
     target_link_libraries(mica_tools PUBLIC mica_importers PRIVATE mica_flags fmt::fmt nlohmann_json::nlohmann_json)
+    mica_plain_for_sanitizers(mica_tools <nlohmann/json.hpp>)
   endif()
 
   mica_glob(cli_sources apps/cli/*.cc)

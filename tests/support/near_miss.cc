@@ -137,7 +137,10 @@ class FieldChange final : public EachField<FieldChange> {
 
  private:
   bool mine() { return index_++ == turn_; }
-  int64_t other(int64_t v) { return random_() % 4 ? v + (random_() % 2 ? 1 : -1) : v * 2; }
+  int64_t other(int64_t v) {
+    const auto bits = static_cast<uint64_t>(v);  // wraps around
+    return static_cast<int64_t>(random_() % 4 ? bits + (random_() % 2 ? 1 : ~uint64_t{0}) : bits * 2);
+  }
   int turn_, index_ = 0;
   Random& random_;
 };

@@ -25,10 +25,10 @@ MICA_INLINE F32 shrink_of(F32 x, F32 lambda, F32 bias) {
   return select(lt(x, neg(lambda)), add(x, bias), above);
 }
 
-// Where alpha is negative, x / alpha is positive: e^t - 1 = -(e^-t - 1) / (1 + (e^-t - 1)).
+// Where alpha is negative, t = x / alpha is positive below 0: e^t - 1 = -(e^-t - 1) e^t.
 MICA_INLINE F32 celu_of(F32 x, F32 alpha) {
   const F32 t = div(x, alpha), below = expm1_below(neg(abs(t)));
-  const F32 power = select(gt(t, zero()), div(neg(below), add(set1(1.0f), below)), below);
+  const F32 power = select(gt(t, zero()), mul(neg(below), exp_of(t)), below);
   return add(at_least(x, zero()), at_most(mul(alpha, power), zero()));
 }
 
