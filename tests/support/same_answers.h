@@ -11,8 +11,10 @@ namespace mica::support {
 class Answers {
  public:
   Answers(std::string text, uint64_t seed, double units);
+  // Whether there are any, all of them finite.
   bool comparable() const { return comparable_; }
-  // What differs when the graph runs with `options` (whose seed is not read); empty when nothing does.
+  // What differs when the graph runs with `options` (whose seed is not read); empty when nothing does, or when rounding
+  // alone changes as much.
   std::string difference(RunOptions options) const;
 
  private:

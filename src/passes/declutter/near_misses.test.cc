@@ -12,7 +12,7 @@ namespace {
 using support::RuleCase;
 using support::RunOptions;
 
-constexpr int kOfEachCase = 20;
+constexpr int kOfEachCase = 10;
 // Changed numbers cancel where a case's own do not: sums that are this much smaller than their terms still pass.
 constexpr double kCancelled = 16;
 
@@ -27,10 +27,11 @@ TEST(NearMisses, AnswersStay) {
       const support::Answers answers(text, 1, cases[i].units * kCancelled);
       if (!answers.comparable()) continue;
       ++compared;
-      RunOptions one, all;
-      one.declutter = support::only(cases[i].rule);
-      EXPECT_EQ(answers.difference(one), "") << "with " << cases[i].rule << " alone in\n" << text;
-      EXPECT_EQ(answers.difference(all), "") << "with all rules in\n" << text;
+      RunOptions options;
+      if (k % 2 == 0) options.declutter = support::only(cases[i].rule);
+      EXPECT_EQ(answers.difference(options), "")
+          << "with " << (k % 2 == 0 ? cases[i].rule + " alone" : "all rules") << " in\n"
+          << text;
     }
   EXPECT_GT(compared, static_cast<int>(cases.size()) * kOfEachCase / 4);
 }
