@@ -14,6 +14,9 @@ namespace {
 constexpr int64_t kFloatBytes = sizeof(float);
 constexpr double kLeastTaskFlops = 5e5;  // as for the matrix product
 constexpr int64_t kTasksPerThread = 4;
+// And of more blocks of Winograd's tiles than there are threads: smaller ones lose more to short products, and to rows
+// that another processor has just written, than they leave to take over.
+constexpr double kLeastBlockFlops = 4e6;
 // Of depthwise rows: from the first on another thread helps, from the second on a thread has several tasks.
 constexpr int64_t kLeastRowsFlops = 50000, kRowsFlops = 250000;
 // A tile's gathered input stays near the first-level cache below this many steps of k.
@@ -241,7 +244,8 @@ void choose_winograd(const ConvProblem& p, bool on_the_way, Isa isa, const GemmL
   c.tiles = p.images * plane.all_tiles();
   const int64_t in = p.in_channels / p.groups, channels = panel_count(in) * kPanel;
   const int64_t columns = panel_count(p.out_channels / p.groups) * kPanel, panels = columns / kPanel;
-  const int64_t wanted = ceil_div(wanted_tasks(p, limits), p.groups);
+  const auto worth = static_cast<int64_t>(flops_of(p) / kLeastBlockFlops);
+  const int64_t wanted = ceil_div(least(wanted_tasks(p, limits), most(worth, limits.threads)), p.groups);
   c.tile_block = winograd_block(plane, {c.tiles, in, columns, wanted, on_the_way}, isa, limits);
   // Where blocks are few, output channels are split. Each part transforms the input for itself: as few as there are
   // threads.
