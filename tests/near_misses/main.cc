@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "device/cpu/every_isa.h"
 #include "fuzz/stock.h"
 #include "support/near_miss.h"
 #include "support/same_answers.h"
@@ -25,14 +26,16 @@ struct Options {
   std::vector<std::string> seeds;
 };
 
-// One way of running: threads, and mostly something else that changes which kernels run and how.
+// One way of running: threads, and mostly something else that changes which kernels run and how. Of the instruction
+// sets those that both this processor and the build have.
 support::RunOptions some_way(support::Random& random) {
   support::RunOptions options;
   options.threads = 1 + static_cast<int>(random() % 3);
+  static const std::vector<Isa> sets = every_isa();
   switch (random() % 8) {
-    case 0: options.runner.isa = "sse2"; break;
-    case 1: options.runner.isa = "avx2"; break;
-    case 2: options.runner.isa = "portable"; break;
+    case 0:
+    case 1:
+    case 2: options.runner.isa = name_of(sets[support::below(sets.size(), random)]).data(); break;
     case 3: options.runner.exact = true; break;
     case 4: options.runner.row_chains = RowChainMode::kAlways; break;
     case 5: options.runner.low_memory = true; break;

@@ -32,12 +32,13 @@ std::string joined(const Words& words) {
 }
 constexpr size_t kMostElements = 50000;  // of an input or a constant; references take their time
 
+bool is_open(const std::string& size) { return size.find_first_not_of("0123456789") != std::string::npos; }
+
 // The elements of a tensor of these sizes, open ones as 1; more than kMostElements where it is far more.
 size_t count_of(const Words& sizes) {
   size_t count = 1;
   for (const std::string& size : sizes)
-    if (size.find_first_not_of("0123456789") == std::string::npos && count <= kMostElements)
-      count *= std::min(std::stoul(size), kMostElements + 1);
+    if (!is_open(size) && count <= kMostElements) count *= std::min(std::stoul(size), kMostElements + 1);
   return count;
 }
 
@@ -337,9 +338,6 @@ void Mutant::function_behind() {
 void Mutant::input_is_constant() {
   Statement* input = any(Statement::kInput);
   if (!input || (input->type != "f32" && input->type != "i64")) return;
-  const auto is_open = [](const std::string& size) {
-    return size.find_first_not_of("0123456789") != std::string::npos;
-  };
   if (std::ranges::any_of(input->sizes, is_open)) return;
   for (size_t i = 0; i < count_of(input->sizes); ++i)
     input->numbers.push_back(std::to_string(static_cast<int>(below(17, random_)) - 8) +
