@@ -2,7 +2,8 @@
 // is turned or gathered. Included by conv.isa.cc.
 //
 // The rows under a few output lines are copied first, with zeros around them: no tile leaves them, and they stay in the
-// first-level cache. Those of the next lines are fetched meanwhile, for the picture was last read a run ago.
+// first-level cache. Those of the next lines are fetched meanwhile, tile by tile, for the picture was last read a run
+// ago.
 //
 // The steps of k are in the order of the packed weights, as everywhere in kImplicit: the bits are the same.
 #pragma once
@@ -22,6 +23,39 @@ inline constexpr int kPlanePairs = kLanes == kPanel ? 2 : 1;
 inline constexpr int kHalfPlaneRows = kPlaneVectors == 2 ? 2 * kPlaneRows : 0;
 static_assert(kPlaneRows <= kMostPlaneRows && kHalfPlaneRows <= kMostPlaneRows);
 
+// What the next lines read of the picture: `floats` of each of its runs, `run` floats apart. Each tile asks for a share
+// of it, high ones for a line with each step of k: few can be on their way at a time, and what asks for more waits.
+struct PictureFetch {
+  const float* at;
+  int64_t floats, runs, run;
+};
+struct FetchShare {
+  // Of the tile at pixel `x` of so many.
+  MICA_INLINE FetchShare(const PictureFetch& f, int64_t x, int64_t rows, int64_t pixels) {
+    const int64_t tiles = (pixels + rows - 1) / rows;
+    size = (f.floats / kPanel + tiles) / tiles * kPanel;
+    at = f.at + (x + rows - 1) / rows * size;  // the last tile may begin earlier
+    end = at + size;
+    left = size / kPanel * f.runs;
+    apart = f.run - size;
+  }
+  MICA_INLINE void next() {
+    if (left == 0) return;
+    --left;
+    prefetch(at);
+    at += kPanel;
+    if (at != end) return;
+    at += apart;
+    end = at + size;
+  }
+
+  const float *at, *end;
+  int64_t size, left, apart;
+};
+__attribute__((noinline)) void fetch_all(FetchShare share) {
+  while (share.left > 0) share.next();
+}
+
 // Pixels of one output line by a few columns.
 struct PlaneLine {
   const float* base;       // the input under the first pixel's tap 0
@@ -34,6 +68,7 @@ struct PlaneLine {
   int64_t out_pixel, columns, pixels;
   bool again;  // may_store_twice
   LaneFinish finish;
+  PictureFetch fetch;
 };
 
 // Where the tile of so many pixels behind the one at `x` begins, if it does before t.pixels.
@@ -47,6 +82,7 @@ MICA_INLINE int64_t next_tile(const PlaneLine& t, int64_t x, int rows) {
 // (gemm/plain.inl has why).
 template <int kRows, int kVectors, int kStep>
 __attribute__((noinline)) void plane_tiles(const PlaneLine& t) {
+  constexpr bool kSpread = kRows > 12;  // lower tiles have a few lines, and steps in which each instruction counts
   const bool full = kLanes < kPanel && t.columns >= kVectors * kLanes;  // where masks cost something
   alignas(64) float bias[kVectors * kLanes];
   int lanes[kVectors];
@@ -66,8 +102,11 @@ __attribute__((noinline)) void plane_tiles(const PlaneLine& t) {
       load(bias + j * kLanes);
   for (int64_t at = 0; at < t.pixels; at = next_tile(t, at, kRows)) {
     const float *w = t.w, *base = t.base + at * step;
+    FetchShare fetch(t.fetch, at, kRows, t.pixels);
+    if constexpr (!kSpread) fetch_all(fetch);
     for (const int64_t* offset = t.offsets; offset < last; ++offset, w += kPanel) {
       const float* x = base + *offset;
+      if constexpr (kSpread) fetch.next();
       load_row(w, row);
       MICA_UNROLL for (int i = 0; i < kRows; ++i) {
         const F32 value = set1(x[i * step]);
@@ -109,8 +148,10 @@ __attribute__((noinline)) void plane_tiles_of_halves(const PlaneLine& t) {
     MICA_UNROLL for (int i = 0; i < kPart; ++i) MICA_UNROLL for (int h = 0; h < kHalves; ++h) sum[i][h] =
         h % 2 ? upper(bias[h / 2]) : lower(bias[h / 2]);
     const float *w = t.w, *base = t.base + at * step;
+    FetchShare fetch(t.fetch, at, kPart, t.pixels);
     for (const int64_t *offset = t.offsets, *end = offset + t.depth; offset < end; ++offset, w += kPanel) {
       const float* x = base + *offset;
+      fetch.next();
       HalfF32 row[kHalves];
       MICA_UNROLL for (int h = 0; h < kHalves; ++h) row[h] = load_half(w + h / 2 * t.panel_stride + h % 2 * kHalf);
       MICA_UNROLL for (int i = 0; i < kPart; ++i) {
@@ -164,9 +205,8 @@ MICA_INLINE int64_t line_pixels(const ConvArgs& args, int64_t rows) {
   return may_store_twice(args) && out >= rows ? out : (out + rows - 1) / rows * rows;
 }
 
-// A row of the picture, which may lie outside of it. What lies `ahead` elements behind it is fetched; 0: nothing.
-__attribute__((noinline)) void fill_row(const ConvArgs& args, const PictureBand& b, Pixel from, int64_t ahead,
-                                        float* out) {
+// A row of the picture, which may lie outside of it.
+__attribute__((noinline)) void fill_row(const ConvArgs& args, const PictureBand& b, Pixel from, float* out) {
   const ConvProblem& p = args.problem;
   const ConvView& v = p.in_view;
   const bool there = inside(from.z, p.in[0]) && inside(from.y, p.in[1]) && b.begin < b.end;
@@ -175,13 +215,11 @@ __attribute__((noinline)) void fill_row(const ConvArgs& args, const PictureBand&
   for (int64_t run = 0, place = at(v, from); run < b.runs; ++run, place += v.channel, out += b.run) {
     zero_floats(out, begin * b.unit);
     float* to = out + begin * b.unit;
-    if (has_pixels(p)) {
+    if (has_pixels(p))
       convert_run(args.pixels + place, b.unit > 1 ? 1 : v.pixel, p.pixels,
                   {b.scale + run * kLanes, b.shift + run * kLanes, b.unit * kLanes}, count, to);
-    } else {
-      for (int64_t i = 0; i < count && ahead; i += kPanel) prefetch(args.x + place + ahead + i);
+    else
       copy_floats(args.x + place, to, count);
-    }
     zero_floats(to + count, (b.columns - end) * b.unit);
   }
 }
@@ -194,13 +232,27 @@ PlaneTiles plane_tiles_of(int64_t panels, int64_t step, bool half_units) {
   return tiles;
 }
 
-// One output line from `o` on, of the channels from `column` to `end`, as many panels of them at a time. `in`: what
-// lies under its first pixel.
-__attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBand& b, const float* in, const Pixel& o,
-                                          int64_t panels, int64_t column, int64_t end) {
+// What a task's lines share: two panels of columns at a time, up to `paired`.
+struct PlaneTask {
+  const ConvArgs& args;
+  PictureBand band;
+  int64_t paired;
+};
+
+// Columns of a line, so many panels of them at a time.
+struct PlaneColumns {
+  int64_t panels, begin, end;
+};
+
+// One output line from `o` on. `in`: what lies under its first pixel. `fetch` is done behind the first columns.
+__attribute__((noinline)) void plane_line(const PlaneTask& task, const float* in, const Pixel& o,
+                                          const PlaneColumns& columns, PictureFetch& fetch) {
+  const ConvArgs& args = task.args;
+  const PictureBand& b = task.band;
   const ConvProblem& p = args.problem;
   const GemmEpilogue& e = args.epilogue;
-  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels, width = panels * kPanel;
+  const int64_t panels = columns.panels, width = panels * kPanel;
+  const int64_t depth = p.kernel[0] * p.kernel[1] * p.kernel[2] * p.in_channels;
   PlaneLine t{.base = in,
               .offsets = b.offsets,
               .depth = depth,
@@ -210,14 +262,16 @@ __attribute__((noinline)) void plane_line(const ConvArgs& args, const PictureBan
               .pixels = p.out[2],
               .finish = LaneFinish(e)};
   const PlaneTiles tiles = plane_tiles_of(panels, t.step, args.choice.half_units);
-  for (; column < end; column += width) {
+  for (int64_t column = columns.begin; column < columns.end; column += width) {
     t.w = args.w + column * depth;
     t.bias = e.bias ? e.bias + column : nullptr;
-    t.columns = end - column < width ? end - column : width;
+    t.columns = columns.end - column < width ? columns.end - column : width;
     t.out = args.y + at(p.out_view, o) + column;
     const bool half = tiles.halves && width - t.columns >= kPanel / 2;
     t.again = may_store_twice(args) && p.out[2] >= (half && kHalfPlaneRows > 0 ? kHalfPlaneRows : kPlaneRows / panels);
+    t.fetch = fetch;
     (half ? tiles.halves : tiles.whole)(t);
+    fetch.runs = 0;
     if (!LaneFinish::suffices(e)) {
       const float* residual = e.residual ? e.residual + at(p.residual_view, o) + column : nullptr;
       kActivateRows[static_cast<int>(e.activation)]({t.out, t.out_pixel, t.out, t.out_pixel, residual,
@@ -261,8 +315,7 @@ __attribute__((noinline)) void over_plane_bands(const ConvArgs& args, const Pict
     const int64_t kept = keep_rows(p, b, passed, filled, height);
     for (int64_t z = 0; z < p.kernel[0]; ++z)
       for (int64_t y = kept; y < height; ++y)
-        fill_row(args, b, {o.image, corner.z + z * p.dilation[0], corner.y + y, 0},
-                 y + step < height ? 0 : step * p.in_view.row, b.rows + z * b.depth + y * b.row);
+        fill_row(args, b, {o.image, corner.z + z * p.dilation[0], corner.y + y, 0}, b.rows + z * b.depth + y * b.row);
     f(context, o, count);
     line += count;
     o.y += count;
@@ -277,20 +330,31 @@ __attribute__((noinline)) void over_plane_bands(const ConvArgs& args, const Pict
   }
 }
 
-// What a task's lines share: two panels of columns at a time, up to `paired`.
-struct PlaneTask {
-  const ConvArgs& args;
-  PictureBand band;
-  int64_t paired;
-};
+// The rows that the line so many below `o` reads, and none above it. Of several depths the last one's: the others were
+// read for the lines of the plane before.
+PictureFetch fetch_below(const PlaneTask& task, Pixel o, int64_t lines) {
+  const ConvProblem& p = task.args.problem;
+  o.y += lines;
+  const Pixel corner = corner_of(p, o);
+  const int64_t z = corner.z + (p.kernel[0] - 1) * p.dilation[0], end = corner.y + band_height(p, 1);
+  const int64_t last = end < p.in[1] ? end : p.in[1],
+                first = corner.y > end - p.stride[1] ? corner.y : end - p.stride[1];
+  if (has_pixels(p) || !inside(z, p.in[0]) || first < 0 || first >= last) return {};
+  return {.at = task.args.x + at(p.in_view, {o.image, z, first, 0}),
+          .floats = (last - first) * p.in_view.row,
+          .runs = task.band.runs,
+          .run = p.in_view.channel};
+}
+
 void plane_lines(const void* context, const Pixel& first, int64_t lines) {
   const PlaneTask& task = *static_cast<const PlaneTask*>(context);
   const ConvProblem& p = task.args.problem;
   Pixel o = first;
   for (int64_t i = 0; i < lines; ++i, ++o.y) {
     const float* in = task.band.rows + i * p.stride[1] * task.band.row;
-    if (task.paired > 0) plane_line(task.args, task.band, in, o, 2, 0, task.paired);
-    if (task.paired < p.out_channels) plane_line(task.args, task.band, in, o, 1, task.paired, p.out_channels);
+    PictureFetch fetch = fetch_below(task, o, lines);
+    if (task.paired > 0) plane_line(task, in, o, {2, 0, task.paired}, fetch);
+    if (task.paired < p.out_channels) plane_line(task, in, o, {1, task.paired, p.out_channels}, fetch);
   }
 }
 
