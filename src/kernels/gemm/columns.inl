@@ -35,6 +35,12 @@ MICA_INLINE ManyTiles many_tiles(const RowBlock& block) {
       if (e.activation == Activation::kHardSwish)
         return {down ? plain_tiles<PlainFinish::kHardSwish, true> : plain_tiles<PlainFinish::kHardSwish>, down};
     return {down ? plain_tiles<PlainFinish::kClip, true> : plain_tiles<PlainFinish::kClip>, down, !cheap};
+  } else if constexpr (kManyRuns) {
+    const int64_t panels = block.panel_end - block.panel_begin;
+    const bool whole = panels % kMainPanels == 0 && block.panel_end * kPanel <= block.n;
+    RowBlock highest = block;
+    highest.rows = kMaxRows;
+    if (whole && in_registers(block.epilogue->activation, kMaxRows)) return {plain_tiles_fn(highest)};
   }
   return {};
 }
@@ -49,7 +55,7 @@ struct ColumnFetch {
 MICA_INLINE void run_whole_panels(const RowBlock& block, const ManyTiles& tiles, int64_t panels, int64_t row_tiles,
                                   const ColumnFetch& fetch) {
   TilePlace place = TilePlace::first_of(block);
-  if (!tiles.down) return tiles.run(block, place, panels, row_tiles);
+  if (!tiles.down) return tiles.run(block, place, panels / kMainPanels, row_tiles);
   if (!fetch.panels) return tiles.run(block, place, row_tiles, panels);
   place.fetch = place.b + block.panel_stride;
   place.fetch_period = row_tiles;

@@ -240,8 +240,8 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, Pass pass, float* scra
   const bool in_place = !g.choice.k_outside && !copies && !a_by_columns(p);
   const int64_t rows = pass.row_end - pass.row_begin;
   const float* const first = at.a + pass.row_begin * g.a_stride + pass.k_begin;
+  begin_rows(g, at, pass.row_begin, &first, block);
   if constexpr (kManyRows) {
-    begin_rows(g, at, pass.row_begin, &first, block);
     const int ends = in_place ? end_panels(block, rows) : 0;
     if (ends > 0) run_ends<kMaxRows>(block, ends, rows);
     pass.panel_end = block.panel_end -= ends;
@@ -253,7 +253,7 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, Pass pass, float* scra
     return run_rows_by_panels(block, many, rows, g.choice.panel_rows, g.b_next);
   }
   const PassFetch fetch(g, pass, tiles);
-  if (kManyRows && in_place && fetch.nothing()) return run_row_blocks(block, rows);
+  if (kManyRuns && in_place && fetch.nothing()) return run_row_blocks(block, rows);
   for (int64_t row = pass.row_begin; row < pass.row_end; row += block.rows, --tiles) {
     block.rows = tile_height(pass.row_end - row, tiles, kMaxRows);
     const float* a = at.a + row * g.a_stride + pass.k_begin;

@@ -25,6 +25,8 @@ MICA_INLINE F32 finish_plain(F32 sum, F32 lo, F32 hi) {
 // Whether columns of tiles are calls of their own, too. A tile of few rows reads its panel at the speed of the
 // second-level cache where that is not in the first one; and a call costs as many instructions as some steps of k.
 inline constexpr bool kManyRows = kMainTurns;
+// Whether rows of such tiles are one call where nothing is fetched and nothing is left of the columns.
+inline constexpr bool kManyRuns = kManyRows || kLanes == kPanel;
 
 alignas(64) inline constexpr float kNoBias[2 * kPanel] = {};  // of as many panels as a tile has
 
@@ -42,7 +44,7 @@ struct PlainCursor {
       c += kDown ? c_below : kMainPanels * kPanel;
       return true;
     }
-    if (!kManyRows || --runs <= 0) return false;
+    if (!kManyRuns || --runs <= 0) return false;
     left = count;
     if constexpr (kDown) {
       a = block.segments[0];
