@@ -6,8 +6,10 @@
 
 For each model, medians over rounds of `mica bench` runs, one thread and several in turn, each after its warm-up:
   idle     time of one thread over that of several: how the work scales. Virtual processors may be threads of one core
-           for a while: a round counts only when multiply-adds alone, measured before and after it, scale with the
-           threads. Rounds go on until enough count, for --patience seconds; none: no figure, and the limit is missed
+           for a while, or of cores that share no cache: a round counts only when multiply-adds alone scale with the
+           threads and a line of memory goes to the other thread and back in 150 ns, both before it and after it. Rounds
+           go on until enough count, for --patience seconds; none: no figure, and the limit is missed
+  far      the same of rounds in which the threads shared no cache, where there were any
   beside   time of several threads over that of one, both beside a process that keeps one processor busy, behind 100
            runs to warm up
   four     runs a second of four processes at once over those of one, all with several threads
@@ -26,6 +28,7 @@ import sys
 import time
 
 LEAST_IDLE, LEAST_CEILING = 0.925, 0.95  # of a thread, each
+MOST_HANDOVER = 150  # ns to another thread and back: 50 to 100 within a shared cache, 300 and more beyond
 WARM_UP = 100  # runs beside the neighbour before those that count
 MOST_BESIDE, MOST_BESIDE_OF_ONE, LEAST_OF_FOUR = 1.05, 1.15, 0.95
 
@@ -54,28 +57,34 @@ def times(options, model):
     return [[finished(start(options, model, n, WARM_UP)) for n in (1, options.threads)] for _ in range(options.rounds)]
 
 
-def ceiling(options):
-    """How multiply-adds scale with the threads right now, for each thread."""
+def state(options):
+    """Of the machine right now: "near" or "far" where multiply-adds scale with the threads, else None."""
     doctor = subprocess.run([options.mica, "doctor", "--format", "json"], capture_output=True, text=True, check=True)
-    one, all_threads = json.loads(doctor.stdout)["ceilings"]["fma_gflops"]
-    return all_threads / one / options.threads
+    ceilings = json.loads(doctor.stdout)["ceilings"]
+    one, all_threads = ceilings["fma_gflops"]
+    if all_threads / one / options.threads < LEAST_CEILING or "handover_ns" not in ceilings:
+        return None
+    return "near" if ceilings["handover_ns"] <= MOST_HANDOVER else "far"
 
 
 def idle(options, model):
     """Medians of the rounds that count, and how many these are."""
-    ratios, apart, end = [], [], time.monotonic() + options.patience
-    before = ceiling(options)
-    while len(ratios) < options.rounds and time.monotonic() < end:
+    ratios, apart, end = {"near": [], "far": []}, [], time.monotonic() + options.patience
+    before = state(options)
+    while len(ratios["near"]) < options.rounds and time.monotonic() < end:
         one, several = (finished(start(options, model, n)) for n in (1, options.threads))
         together = runs_at_once(options, model, 1, options.threads)
-        after = ceiling(options)
-        if min(before, after) >= LEAST_CEILING:
-            ratios.append(one / several)
+        after = state(options)
+        if before and before == after:
+            ratios[after].append(one / several)
             apart.append(one * together)
         before = after
-    if not ratios:
-        return {"idle": None, "idle_rounds": 0, "apart": None}
-    return {"idle": statistics.median(ratios), "idle_rounds": len(ratios), "apart": statistics.median(apart)}
+    return {
+        "idle": statistics.median(ratios["near"]) if ratios["near"] else None,
+        "idle_rounds": len(ratios["near"]),
+        "far": statistics.median(ratios["far"]) if ratios["far"] else None,
+        "apart": statistics.median(apart) if apart else None,
+    }
 
 
 @contextlib.contextmanager
@@ -109,7 +118,7 @@ def measure(options, model, neighbour):
 def problems(rows, threads):
     for row in rows:
         if row["idle"] is None:
-            yield f"{row['model']}: multiply-adds alone did not scale while it was measured, so that it has no figure"
+            yield f"{row['model']} has no figure: multiply-adds alone did not scale, or the threads shared no cache"
         elif row["idle"] < LEAST_IDLE * threads:
             yield f"{row['model']} scales to {row['idle']:.3f}, less than {LEAST_IDLE * threads:.2f}"
     beside = statistics.median(row["beside"] for row in rows)
@@ -134,7 +143,7 @@ def main():
     options = parser.parse_args()
     neighbour = max(os.sched_getaffinity(0))
     rows = []
-    columns = ("idle", "apart", "beside", "four")
+    columns = ("idle", "far", "apart", "beside", "four")
     print(f"{'model':24}" + "".join(f"{column:>8}" for column in columns))
     for model in options.models:
         rows.append(measure(options, model, neighbour))

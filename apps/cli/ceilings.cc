@@ -13,6 +13,7 @@ nlohmann::ordered_json ceilings_json(const tools::MachinePeak& peak) {
   nlohmann::ordered_json made = {{"fma_gflops", {peak.flops_one * 1e-9, peak.flops_all * 1e-9}},
                                  {"dot_gops", {peak.dot_one * 1e-9, peak.dot_all * 1e-9}},
                                  {"levels", nlohmann::ordered_json::array()}};
+  if (peak.handover_ns > 0) made["handover_ns"] = peak.handover_ns;
   for (size_t i = 0; i < std::size(peak.levels); ++i) {
     const tools::MemoryLevel& level = peak.levels[i];
     nlohmann::ordered_json row = {{"name", kLevels[i]}, {"gbytes", {level.one * 1e-9, level.all * 1e-9}}};
@@ -30,6 +31,8 @@ void add_ceilings(Table& table, const tools::MachinePeak& peak) {
   for (size_t i = 0; i < std::size(peak.levels); ++i)
     table.row({kLevels[i], fmt::format("{:.1f} GB/s on one thread, {:.1f} on all", peak.levels[i].one * 1e-9,
                                        peak.levels[i].all * 1e-9)});
+  if (peak.handover_ns > 0)
+    table.row({"hand-over", fmt::format("{:.0f} ns for a line to another thread and back", peak.handover_ns)});
 }
 
 }  // namespace mica::cli

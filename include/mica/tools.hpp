@@ -168,6 +168,9 @@ struct MachinePeak {
   double bytes_one = 0, bytes_all = 0;  // bytes a second read and written by a copy beyond the caches
   double dot_one = 0, dot_all = 0;      // operations a second of products of bytes
   MemoryLevel levels[4];                // L1, L2, L3, memory
+  // Nanoseconds that a line of memory takes to another thread and back; 0: one thread, or no other one came. 50 to 100
+  // where they share a cache. Where they do not (300 and more), several threads gain less.
+  double handover_ns = 0;
 };
 // Takes about a second. The shared cache is measured over as many bytes as the layers have weights.
 mica_error* measure_peak(mica_context* context, MachinePeak& peak, const std::vector<LayerTime>& layers = {});

@@ -1,6 +1,7 @@
 #include "measure/peak.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "base/os.h"
@@ -97,6 +98,38 @@ Working working_set(const Machine& machine, int level, int workers, size_t passe
   return {static_cast<double>(machine.l3) / 2, multiple(std::min(share, std::max(4 * machine.l2, passed)))};
 }
 
+// The least of several tries. A worker that does not come (another process has its processor) leaves 0.
+double measure_handover(Threads& threads) {
+  constexpr int kTurns = 1000, kTimes = 16;
+  constexpr int64_t kPatience = 20'000'000;  // nanoseconds for all of it
+  if (threads.concurrency() < 2) return 0;
+  alignas(kCacheLine) std::atomic<int> turn{0};
+  const int64_t end = now_ns() + kPatience;
+  int64_t best = INT64_MAX;
+  // The caller's turns are odd, the other thread's even.
+  const auto wait_for = [&](int number) {
+    for (int spins = 1; turn.load(std::memory_order_acquire) != number; ++spins)
+      if (spins % 1024 == 0 && now_ns() > end) return false;
+    return true;
+  };
+  const auto play = [&](int64_t player) {
+    for (int i = 0; i < kTimes; ++i) {
+      const int64_t begin = now_ns();
+      for (int k = 0; k < kTurns; ++k) {
+        const int number = 2 * (i * kTurns + k) + 1;
+        if (player == 0) turn.store(number, std::memory_order_release);
+        if (!wait_for(player == 0 ? number + 1 : number)) return;
+        if (player == 1) turn.store(number + 1, std::memory_order_release);
+      }
+      if (player == 0) best = std::min(best, now_ns() - begin);
+    }
+  };
+  on_all(threads, 2, [&](int64_t first, int64_t last, int) {
+    for (int64_t player = first; player < last; ++player) play(player);
+  });
+  return best == INT64_MAX ? 0 : static_cast<double>(best) / kTurns;
+}
+
 }  // namespace
 
 Result<MachinePeak> measure_peak(Context& context, size_t passed) {
@@ -117,6 +150,7 @@ Result<MachinePeak> measure_peak(Context& context, size_t passed) {
   constexpr auto kTimes = static_cast<double>(kRounds);
   measure_registers(threads, static_cast<double>(gemm.fma_loop_flops) * kTimes, fma, peak.flops_one, peak.flops_all);
   measure_registers(threads, static_cast<double>(loops.dot_ops) * kTimes, dot, peak.dot_one, peak.dot_all);
+  peak.handover_ns = measure_handover(threads);
   const size_t part = std::clamp(2 * machine.l3, kLeast, kMost) / workers / kQuantum * kQuantum, total = part * workers;
   auto* memory = static_cast<char*>(map_memory(total, true));
   if (!memory) return out_of_memory();

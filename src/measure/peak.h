@@ -16,6 +16,9 @@ struct MachinePeak {
   double dot_one = 0, dot_all = 0;  // operations of products of bytes, summed in 32 bits
   double bytes_one = 0, bytes_all = 0;  // bytes a second: reading one stream and writing another, far beyond the caches
   MemoryLevel levels[4];                // L1, L2, L3, memory; a cache that the machine lacks has the next one's numbers
+  // A line of memory goes from the caller to another thread and back: 50 to 100 ns where both share a cache, 300 and
+  // more where they do not, and what threads share costs as much more. 0: there is one thread, or none came.
+  double handover_ns = 0;
 };
 // Takes about a second, most of it for memory far larger than the last cache. `passed`: bytes that a thread goes over
 // in a run, a model's weights; the shared cache is measured over as many where it holds them, since it is the slower

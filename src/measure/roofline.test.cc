@@ -57,6 +57,8 @@ TEST(Peak, CeilingsArePlausible) {
   ASSERT_TRUE(peak.ok());
   EXPECT_GT(peak->flops_one, 1e8);
   EXPECT_GT(peak->dot_one, 1e8);
+  EXPECT_GE(peak->handover_ns, 0);
+  EXPECT_LT(peak->handover_ns, 1e6);
   for (int i = 0; i < 4; ++i) {
     EXPECT_GT(peak->levels[i].one, 1e8) << i;
     EXPECT_GT(peak->levels[i].all, 1e8) << i;

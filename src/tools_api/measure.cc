@@ -122,6 +122,7 @@ mica_error* measure_peak(mica_context* context, MachinePeak& peak, const std::ve
   auto found = mica::measure_peak(context->core, static_cast<size_t>(weight_bytes(layers)));
   if (!found.ok()) return give(found.take_error());
   peak = {found->flops_one, found->flops_all, found->bytes_one, found->bytes_all, found->dot_one, found->dot_all, {}};
+  peak.handover_ns = found->handover_ns;
   for (size_t i = 0; i < std::size(peak.levels); ++i)
     peak.levels[i] = {found->levels[i].bytes, found->levels[i].one, found->levels[i].all};
   return nullptr;
