@@ -55,7 +55,7 @@ struct ColumnFetch {
 MICA_INLINE void run_whole_panels(const RowBlock& block, const ManyTiles& tiles, int64_t panels, int64_t row_tiles,
                                   const ColumnFetch& fetch) {
   TilePlace place = TilePlace::first_of(block);
-  if (!tiles.down) return tiles.run(block, place, panels / kMainPanels, row_tiles);
+  if (!kManyRows || !tiles.down) return tiles.run(block, place, panels / kMainPanels, row_tiles);
   if (!fetch.panels) return tiles.run(block, place, row_tiles, panels);
   place.fetch = place.b + block.panel_stride;
   place.fetch_period = row_tiles;
@@ -76,17 +76,17 @@ __attribute__((noinline)) void run_many_tiles(RowBlock block, const ManyTiles& t
   const int64_t full = block.n / kPanel, end = full < block.panel_end ? full : block.panel_end;
   const int64_t first = block.panel_begin * kPanel, width = end * kPanel - first, rows = row_tiles * kMaxRows;
   if (width > 0) {
-    if (tiles.finishes) block.epilogue = &bare;
+    if (kManyRows && tiles.finishes) block.epilogue = &bare;
     run_whole_panels(block, tiles, end - block.panel_begin, row_tiles, fetch);
     block.epilogue = &e;
     float* const c = block.c + first;
-    if (tiles.finishes)
+    if (kManyRows && tiles.finishes)
       kActivateRows[static_cast<int>(e.activation)]({c, block.c_stride, c, block.c_stride,
                                                      block.residual ? block.residual + first : nullptr,
                                                      e.residual_stride, e.residual_last, rows, width, e.a, e.b});
     if (e.finish) e.finish(e.finish_context, c, block.c_stride, block.row, block.column + first, rows, width);
   }
-  if (end == block.panel_end) return;
+  if (!kManyRows || end == block.panel_end) return;
   const float* a = block.segments[0];
   block.segments = &a;
   block.panel_begin = end;
