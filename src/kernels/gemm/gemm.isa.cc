@@ -246,11 +246,11 @@ void run_pass(const GemmArgs& g, const BatchPointers& at, Pass pass, float* scra
     if (ends > 0) run_ends<kMaxRows>(block, ends, rows);
     pass.panel_end = block.panel_end -= ends;
     if (pass.panel_begin == pass.panel_end) return;
-  }
-  if constexpr (kManyRows) {
     const ManyTiles many = g.choice.panel_rows > 0 ? many_tiles(block) : ManyTiles{};
-    block.first_rows = block.first_rows && !many.run;  // else they are fetched
-    if (many.run) return run_rows_by_panels(block, many, rows, g.choice.panel_rows, g.b_next);
+    if (many.run) {
+      block.first_rows = false;  // they are fetched
+      return run_rows_by_panels(block, many, rows, g.choice.panel_rows, g.b_next);
+    }
   }
   const PassFetch fetch(g, pass, tiles);
   if (kManyRuns && in_place && fetch.nothing()) return run_row_blocks(block, rows);
