@@ -32,9 +32,9 @@ struct PictureFetch {
 struct FetchShare {
   // Of the tile at pixel `x` of so many.
   MICA_INLINE FetchShare(const PictureFetch& f, int64_t x, int64_t rows, int64_t pixels) {
-    const int64_t tiles = (pixels + rows - 1) / rows;
-    size = (f.floats / kPanel + tiles) / tiles * kPanel;
-    at = f.at + (x + rows - 1) / rows * size;  // the last tile may begin earlier
+    const int64_t tiles = (pixels + rows - 1) / rows, lines = (f.floats + kPanel - 1) / kPanel;
+    size = (lines + tiles - 1) / tiles * kPanel;  // 0 where nothing is fetched: `at` is null then
+    at = f.at + (x + rows - 1) / rows * size;     // the last tile may begin earlier
     end = at + size;
     left = size / kPanel * f.runs;
     apart = f.run - size;
