@@ -40,7 +40,8 @@ mica_op_table(run_table run RunDef step/run.h ".run" ${op_runtime_sources})
 if(NOT MICA_SANITIZE)
   set(small_sources ${runtime_sources} ${op_runtime_sources})
   set(choices conv/choose conv/conv conv/cost conv/picture_band conv/transpose eltwise/eltwise gemm/choose gemm/cost
-    gemm/gemm gemm/strassen move/move norm/norm pack/form pool/pool quant/quant recurrent/recurrent reduce/integers
+    gemm/algorithm gemm/gemm gemm/paired gemm/strassen
+    move/move norm/norm pack/form pool/pool quant/quant recurrent/recurrent reduce/integers
     reduce/reduce
     typed/typed)
   set(calling_hooks conv/conv matmul/gemm matmul/matmul matmul/qlinear_matmul

@@ -59,7 +59,8 @@ TEST(StrassenProducts, OnlyWhereMemoryMayBeTaken) {
   const Ran fast = run(text, options);
   EXPECT_EQ(fast.kernel, "gemm_f32_strassen");
   EXPECT_NE(fast.choice.find("plain "), std::string::npos);
-  EXPECT_NE(fast.choice.find("(chosen). m=202 n=150 k=300 halves=101x80x150 "), std::string::npos) << fast.choice;
+  EXPECT_NE(fast.choice.find("(chosen)"), std::string::npos) << fast.choice;
+  EXPECT_NE(fast.choice.find(". m=202 n=150 k=300 halves=101x80x150 "), std::string::npos) << fast.choice;
   for (int threads : {2, 3, 8}) {
     options.threads = threads;
     EXPECT_EQ(difference(fast.outputs, run(text, options).outputs, 0), "") << threads;
@@ -97,7 +98,7 @@ TEST(StrassenProducts, ArePointwiseConvolutionsToo) {
   RunOptions options;
   const Ran fast = run(constant, options);
   EXPECT_EQ(fast.kernel, "conv_f32_strassen");
-  EXPECT_NE(fast.choice.find("(chosen). strassen "), std::string::npos) << fast.choice;
+  EXPECT_NE(fast.choice.find(". strassen "), std::string::npos) << fast.choice;
   EXPECT_EQ(difference(plain.outputs, fast.outputs, static_cast<double>(kDepth)), "");
   for (int threads : {2, 3}) {
     options.threads = threads;

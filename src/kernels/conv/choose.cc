@@ -348,6 +348,8 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
     case ConvAlgorithm::kStrassen:
       return kWithStrassen && conv_fits(p, ConvAlgorithm::kPointwise) && strassen_fits(pointwise_product(p)) &&
              !p.residual_in_place;
+    case ConvAlgorithm::kPaired:
+      return kWithPaired && conv_fits(p, ConvAlgorithm::kPointwise) && paired_fits(pointwise_product(p), Isa::kAvx512);
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd && winograd_plane(p, algorithm).fits && !p.residual_in_place;
@@ -437,8 +439,9 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   c.algorithm = algorithm == ConvAlgorithm::kAuto ? choose_conv_algorithm(p, isa, limits) : algorithm;
   c.tile_rows = gemm_tile_rows(isa);
   if (out_pixels(p) <= 0 || p.out_channels <= 0) return c;
-  if (c.algorithm == ConvAlgorithm::kPointwise) {
-    c.gemm = choose_gemm(pointwise_product(p), isa, limits);
+  const bool paired = kWithPaired && c.algorithm == ConvAlgorithm::kPaired;
+  if (paired || c.algorithm == ConvAlgorithm::kPointwise) {
+    c.gemm = paired ? choose_paired(pointwise_product(p), isa, limits) : choose_gemm(pointwise_product(p), isa, limits);
     c.tasks = c.gemm.tasks;
     c.scratch_floats = c.gemm.scratch_floats;
   } else if (kWithStrassen && c.algorithm == ConvAlgorithm::kStrassen) {

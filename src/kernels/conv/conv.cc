@@ -25,8 +25,8 @@ const ConvKernels& conv_kernels(Isa isa) {
 }
 
 namespace {
-constexpr std::string_view kNames[] = {"auto",   "pointwise", "implicit",  "depthwise", "grouped",  "spread",
-                                       "filter", "strassen",  "winograd4", "winograd6", "winograd8"};
+constexpr std::string_view kNames[] = {"auto",   "pointwise", "implicit", "depthwise", "grouped",   "spread",
+                                       "filter", "strassen",  "paired",   "winograd4", "winograd6", "winograd8"};
 constexpr uint32_t kWinogradSet = 7u << static_cast<int>(ConvAlgorithm::kWinograd4);
 }  // namespace
 
@@ -122,6 +122,7 @@ int64_t packed_conv_size(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (kWithFilter && algorithm == ConvAlgorithm::kFilter)
     return p.out_channels * (p.in_channels / p.groups) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) return strassen_weights_size(pointwise_product(p));
+  if (kWithPaired && algorithm == ConvAlgorithm::kPaired) return paired_weights_size(pointwise_product(p));
   if (is_winograd(algorithm)) return winograd_size(p, algorithm);
   return p.groups * group_size(p);
 }

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/parts.h"
-#include "kernels/gemm/strassen.h"
+#include "kernels/gemm/algorithm.h"
 #include "kernels/pack/pack.h"
 
 namespace mica {
@@ -75,6 +75,7 @@ enum class ConvAlgorithm : uint8_t {
   kSpread,     // few output channels: the taps of a kernel row side by side in a panel; width stride 1, one group
   kFilter,     // from planes to planes, width stride 1: pixels are lanes; weights in kImplicit's order of steps
   kStrassen,   // kPointwise by Strassen's algorithm (gemm/strassen.h); weights made from panels
+  kPaired,     // kPointwise by products of terms in pairs (gemm/paired.h); weights made from panels
   kWinograd4,  // stride 1, one depth, 4, 6 or 8 points on each axis that has taps; weights transformed
   kWinograd6,  // (conv/winograd.h)
   kWinograd8,
@@ -106,8 +107,8 @@ constexpr bool with_planes(int64_t stride) { return kWithPlanes[stride == 1 || s
 constexpr bool ends_in_half_panel(int64_t columns) { return (columns - 1) % (2 * kPanel) / (kPanel / 2) == 2; }
 
 // Algorithms that are taken wherever they fit, by name: "pointwise", "implicit", "depthwise", "grouped", "spread",
-// "filter", "strassen", "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty or
-// unknown: none.
+// "filter", "strassen", "paired", "winograd4", "winograd6", "winograd8", or "winograd" for the best of the three. Empty
+// or unknown: none.
 struct ConvForce {
   uint32_t set = 0;
   bool allows(ConvAlgorithm a) const { return set >> static_cast<int>(a) & 1; }
@@ -131,7 +132,7 @@ struct ConvPolicy {
 
 struct ConvChoice {
   ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
-  GemmChoice gemm;          // kPointwise, kStrassen's products, and kImplicit when `gathered`
+  GemmChoice gemm;          // kPointwise, kPaired, kStrassen's products, and kImplicit when `gathered`
   StrassenChoice strassen;  // kStrassen
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
@@ -211,12 +212,12 @@ struct WinogradWeights;  // kernels/conv/winograd.h
 using WinogradWeightsFn = void (*)(const WinogradWeights& weights);
 
 // Weights w[out_channels][in_channels / groups][kernel...], dense, into the form that the algorithm reads. `transform`:
-// an instruction set's, for Winograd's; null: the portable one, with the same bits. kStrassen's are made from
-// kImplicit's by strassen_weights.
+// an instruction set's, for Winograd's; null: the portable one, with the same bits. kStrassen's and kPaired's are
+// made from kImplicit's by strassen_weights and paired_weights.
 int64_t packed_conv_size(const ConvProblem& problem, ConvAlgorithm algorithm);
 void pack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* weights, float* packed,
                WinogradWeightsFn transform = nullptr);
-// Not for Winograd's, kSpread's, kFilter's and kStrassen's.
+// Not for Winograd's, kSpread's, kFilter's, kStrassen's and kPaired's.
 void unpack_conv(const ConvProblem& problem, ConvAlgorithm algorithm, const float* packed, float* weights);
 
 GroupedShape grouped_shape(const ConvProblem& problem);

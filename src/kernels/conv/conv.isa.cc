@@ -55,7 +55,8 @@ RunTasks tasks_of(ConvAlgorithm algorithm) {
     case ConvAlgorithm::kSpread: return kWithSpread ? run_each<run_spread_task> : nullptr;
     case ConvAlgorithm::kFilter: return kWithFilter ? run_each<run_filter_task> : nullptr;
     case ConvAlgorithm::kPointwise:
-    case ConvAlgorithm::kStrassen: return run_pointwise;
+    case ConvAlgorithm::kStrassen:
+    case ConvAlgorithm::kPaired: return run_pointwise;
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd ? run_winograd_tasks : nullptr;

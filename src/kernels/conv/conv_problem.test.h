@@ -94,13 +94,18 @@ struct ConvCase {
   }
 
   void pack(Isa isa, ConvAlgorithm algorithm) {
-    const bool strassen = algorithm == ConvAlgorithm::kStrassen;
-    const ConvAlgorithm first = strassen ? ConvAlgorithm::kImplicit : algorithm;
+    const bool strassen = algorithm == ConvAlgorithm::kStrassen, paired = algorithm == ConvAlgorithm::kPaired;
+    const ConvAlgorithm first = strassen || paired ? ConvAlgorithm::kImplicit : algorithm;
     packed.assign(packed_conv_size(p, first), std::numeric_limits<float>::quiet_NaN());
     pack_conv(p, first, weights.data(), packed.data());
-    if (!strassen) return;
+    if (!strassen && !paired) return;
     const std::vector<float> panels = packed;
     packed.assign(packed_conv_size(p, algorithm), std::numeric_limits<float>::quiet_NaN());
+    if (paired) {
+      const PairedWeights scaled{
+          .k = p.in_channels, .panels = panel_count(p.out_channels), .from = panels.data(), .to = packed.data()};
+      return gemm_kernels(isa).paired_weights(scaled, 0, scaled.panels);
+    }
     StrassenWeights sums = strassen_weights_of(pointwise_product(p), 1);
     sums.from = panels.data();
     sums.to = packed.data();

@@ -212,22 +212,28 @@ bool beats(const ConvCandidate& c, const ConvCandidate& other, double byte_price
   return priced_cycles(c, other.error) + form < other.cycles;
 }
 
+// Those that are judged as a product's algorithms are.
+bool is_product(ConvAlgorithm a) { return a == ConvAlgorithm::kStrassen || a == ConvAlgorithm::kPaired; }
+
 // Whether the policy leaves the algorithm, forced or not.
 bool is_left(ConvAlgorithm a, const ConvPolicy& policy) {
   if (is_winograd(a)) return !policy.low_memory || policy.on_the_way();
-  if (a == ConvAlgorithm::kStrassen) return !policy.low_memory && !policy.is_phase && policy.from_panels;
+  if (is_product(a)) return !policy.low_memory && !policy.is_phase && policy.from_panels;
   return !policy.is_phase ||
          (a != ConvAlgorithm::kSpread && a != ConvAlgorithm::kGrouped && a != ConvAlgorithm::kFilter);
 }
 
 // As a product of matrices is judged.
-void take_strassen(const GemmProblem& p, Isa isa, const GemmLimits& limits, ConvCandidate& one) {
-  const GemmCandidate strassen = gemm_candidates(p, isa, limits).list[static_cast<int>(GemmAlgorithm::kStrassen)];
-  one.error = strassen.error;
-  one.allowed = strassen.allowed;
-  one.modest = strassen.modest && strassen.pays;
-  one.cycles = strassen.cycles;
-  one.bytes = strassen.bytes;
+void take_product(const GemmProblem& p, Isa isa, const GemmLimits& limits, ConvCandidate& one) {
+  const bool strassen = one.algorithm == ConvAlgorithm::kStrassen;
+  const GemmCandidate product =
+      gemm_candidates(p, isa, limits).of(strassen ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPaired);
+  one.fits = product.fits;
+  one.error = product.error;
+  one.allowed = product.allowed;
+  one.modest = product.modest && product.pays;
+  one.cycles = product.cycles;
+  one.bytes = product.bytes;
 }
 
 }  // namespace
@@ -237,9 +243,9 @@ double met_share(const ConvProblem& p) {
   return met_share(p, 0) * met_share(p, 1) * met_share(p, 2);
 }
 
-// Strassen's is a candidate only where it is cheaper by a margin of its own.
+// Products' algorithms are candidates only where they are cheaper by a margin of their own.
 double priced_cycles(const ConvCandidate& c, double error) {
-  const bool priced = c.error > error && c.algorithm != ConvAlgorithm::kStrassen;
+  const bool priced = c.error > error && !is_product(c.algorithm);
   return c.cycles * (priced ? kPriceOfError : 1);
 }
 
@@ -258,8 +264,8 @@ ConvCandidates conv_candidates(const ConvProblem& p, Isa isa, const GemmLimits& 
     one.algorithm = static_cast<ConvAlgorithm>(i + 1);
     one.fits = conv_fits(p, one.algorithm);
     if (!one.fits || out_pixels(p) <= 0 || p.out_channels <= 0) continue;
-    if (kWithStrassen && one.algorithm == ConvAlgorithm::kStrassen) {
-      take_strassen(pointwise_product(p), isa, limits, one);
+    if ((kWithStrassen || kWithPaired) && is_product(one.algorithm)) {
+      take_product(pointwise_product(p), isa, limits, one);
       continue;
     }
     const bool winograd = is_winograd(one.algorithm);

@@ -31,7 +31,7 @@ inline constexpr double kMostConvError = 3e-4;
 inline constexpr double kMostOfDirect = 4;
 
 // In the order of ConvAlgorithm, from kPointwise on.
-inline constexpr int kConvAlgorithms = 10;
+inline constexpr int kConvAlgorithms = 11;
 struct ConvCandidates {
   ConvCandidate list[kConvAlgorithms];
 };

@@ -1,4 +1,4 @@
-// Pointwise convolutions as products of matrices, by Strassen's algorithm too, on every instruction set.
+// Pointwise convolutions as products of matrices, by Strassen's algorithm and in pairs too, on every instruction set.
 #include "kernels/conv/conv_problem.test.h"
 #include "kernels/conv/cost.h"
 
@@ -22,23 +22,31 @@ ConvCase pointwise(int64_t height, int64_t width, int64_t in, int64_t out) {
   return c;
 }
 
-TEST_P(Pointwise, ByStrassensAlgorithm) {
+void expect_right(Isa isa, ConvAlgorithm algorithm) {
   for (const auto& [height, width] : {std::pair{1, 1}, {3, 5}, {9, 13}})
     for (int64_t in : {2, 17, 64})
       for (int64_t out : {2, 16, 41})
         for (int threads : {1, 3}) {
           ConvCase c = pointwise(height, width, in, out);
-          c.slack = 3;  // sums of up to three quarters of A by two of B (gemm/strassen.h)
+          c.slack =
+              3;  // sums of up to three quarters of A by two of B (gemm/strassen.h), of one of each (gemm/paired.h)
           if (in == 17) c.epilogue.residual = c.residual.data();
           c.epilogue.residual_last = out == 16;
           if (out == 41) c.epilogue.activation = Activation::kTanh;
           SCOPED_TRACE(testing::Message() << height << "x" << width << " c=" << in << " n=" << out);
-          c.run(GetParam(), ConvAlgorithm::kStrassen, {.threads = threads}, 1);
+          c.run(isa, algorithm, {.threads = threads}, 1);
           ASSERT_NO_FATAL_FAILURE(c.check());
         }
 }
 
+TEST_P(Pointwise, ByStrassensAlgorithm) { expect_right(GetParam(), ConvAlgorithm::kStrassen); }
+
 INSTANTIATE_TEST_SUITE_P(Every, Pointwise, testing::ValuesIn(every_isa()), IsaName());
+
+TEST(PointwisePairs, OnSetsThatHaveThem) {
+  for (const Isa isa : every_isa())
+    if (gemm_kernels(isa).paired_weights) expect_right(isa, ConvAlgorithm::kPaired);
+}
 
 TEST(PointwiseChoice, StrassensAlgorithmFitsProducts) {
   const ConvProblem p = pointwise(4, 4, 8, 8).p;
@@ -54,16 +62,15 @@ TEST(PointwiseChoice, StrassensAlgorithmFitsProducts) {
   EXPECT_FALSE(fits(pointwise(4, 4, 8, 1).p));
 }
 
-TEST(PointwiseChoice, StrassensAlgorithmWhereUnitsAreTheLimit) {
+TEST(PointwiseChoice, PairsWhereUnitsAreTheLimit) {
   const GemmLimits half{.adds_apart = true}, whole{};
   const auto chosen = [](const ConvCase& c, const GemmLimits& limits, const ConvPolicy& policy = {}) {
     return choose_conv_algorithm(c.p, Isa::kAvx512, limits, policy);
   };
   const ConvCase deep = pointwise(14, 7, 512, 512), shallow = pointwise(28, 14, 128, 256);
-  EXPECT_EQ(chosen(deep, half), ConvAlgorithm::kStrassen);
+  EXPECT_EQ(chosen(deep, half), ConvAlgorithm::kPaired);
   EXPECT_EQ(chosen(deep, whole), ConvAlgorithm::kPointwise);
-  EXPECT_EQ(chosen(shallow, half), ConvAlgorithm::kPointwise);
-  EXPECT_EQ(chosen(pointwise(7, 3, 512, 512), half), ConvAlgorithm::kPointwise);  // too few rows for the weights
+  EXPECT_EQ(chosen(pointwise(56, 56, 16, 16), half), ConvAlgorithm::kPointwise);  // too few steps and columns
   EXPECT_EQ(chosen(deep, half, {.low_memory = true}), ConvAlgorithm::kPointwise);
   EXPECT_EQ(chosen(deep, half, {.is_phase = true}), ConvAlgorithm::kPointwise);
   EXPECT_EQ(chosen(deep, half, {.from_panels = false}), ConvAlgorithm::kPointwise);

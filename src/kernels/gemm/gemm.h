@@ -48,6 +48,7 @@ struct GemmChoice {
   bool fetch_rows = false;   // of A and C, those of the next tile while one is computed: they lie beyond that cache
   bool half_units = false;   // as GemmLimits
   bool copies_rows = false;  // a tile's rows of A out of the way of each other where they collide
+  bool paired = false;       // kernels/gemm/paired.h; rows and panels are split into tasks, and no further
   bool few_rows = false;     // of a B that is not packed: read in place, n_block panels of columns a task
   int64_t m_tasks = 0, n_tasks = 0;
   int64_t tasks = 0;           // batch · m_tasks · n_tasks; 0 when there is nothing to compute
@@ -98,6 +99,7 @@ struct GemmArgs {
 
 struct StrassenArgs;  // kernels/gemm/strassen.h
 struct StrassenWeights;
+struct PairedWeights;  // kernels/gemm/paired.h
 
 struct GemmKernels {
   // Tasks task_begin to task_end of args; `scratch` holds choice.scratch_floats.
@@ -114,6 +116,8 @@ struct GemmKernels {
   // weights.
   void (*strassen)(const StrassenArgs& args, int64_t task_begin, int64_t task_end, float* scratch);
   void (*strassen_weights)(const StrassenWeights& weights, int64_t first, int64_t last);
+  // Likewise of products of terms in pairs, which run as others; null where the set has none.
+  void (*paired_weights)(const PairedWeights& weights, int64_t first, int64_t last);
 };
 const GemmKernels& gemm_kernels(Isa isa);
 

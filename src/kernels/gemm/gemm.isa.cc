@@ -2,6 +2,7 @@
 
 #include "kernels/gemm/ends.inl"
 #include "kernels/gemm/few_rows.inl"
+#include "kernels/gemm/paired.inl"
 #include "kernels/gemm/strassen.inl"
 
 namespace mica::MICA_ISA {
@@ -320,6 +321,11 @@ void run(const GemmArgs& args, int64_t task_begin, int64_t task_end, float* scra
     for (int64_t task = task_begin; task < task_end; ++task) run_few_rows(args, task, scratch);
     return;
   }
+  if constexpr (kHasPaired)
+    if (args.choice.paired) {
+      for (int64_t task = task_begin; task < task_end; ++task) run_paired(args, task, scratch);
+      return;
+    }
   for (int64_t task = task_begin; task < task_end;) task = run_tasks(args, task, task_end, scratch);
 }
 
@@ -350,6 +356,7 @@ const GemmKernels gemm_kernels = {.run = run,
                                   .fma_loop = fma_loop,
                                   .fma_loop_flops = 24 * kLanes,
                                   .strassen = kWithStrassen ? run_strassen : nullptr,
-                                  .strassen_weights = kWithStrassen ? strassen_weights : nullptr};
+                                  .strassen_weights = kWithStrassen ? strassen_weights : nullptr,
+                                  .paired_weights = kHasPaired ? paired_weights : nullptr};
 
 }  // namespace mica::MICA_ISA

@@ -30,7 +30,6 @@ double far_part_bytes(Isa isa, const GemmLimits& limits) {
 // What the seven products take beside plain ones of their sizes: they add what a buffer holds, and their weights stay
 // in no cache from one block of rows to the next.
 constexpr double kProductPrice = 1.015;
-constexpr double kDeviations = 8;
 // Fewer gain too little for 3/4 more memory: with AVX-512 3 % of 32 rows, none on two threads. Shorter vectors gain
 // nothing from 49 and 64 rows, and where weights come from beyond the second-level cache they lose 8 %.
 constexpr int64_t least_rows(Isa isa) { return isa == Isa::kAvx512 ? 49 : 98; }
@@ -71,15 +70,6 @@ double task_cycles(const GemmProblem& p, Isa isa, const GemmLimits& limits, int6
   return overlapped(product * kProductPrice, weights, limits) + (sums + parts) * (apart ? kAddsApart : 1);
 }
 
-// Of one thread: the algorithm must not depend on their number, since its bits do.
-double strassen_cycles(const GemmProblem& p, Isa isa, GemmLimits limits) {
-  limits.threads = 1;
-  const StrassenHalves half = strassen_halves(p);
-  const int64_t block = least(half.m, rows_of_block(half, cost_lanes(isa).rows, limits.l2_bytes));
-  const double blocks = static_cast<double>(half.m) / static_cast<double>(block);
-  return blocks * task_cycles(p, isa, limits, block, panel_count(half.n));
-}
-
 // Blocks for several threads. Each task passes its part of the weights and makes its rows' sums: of the splits, the one
 // whose busiest thread is done first. Rows are shared out evenly, whole tiles or not.
 void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, StrassenChoice& c) {
@@ -102,10 +92,6 @@ void split_for_threads(const GemmProblem& p, Isa isa, const GemmLimits& limits, 
 }
 
 }  // namespace
-
-std::string_view name_of(GemmAlgorithm algorithm) {
-  return algorithm == GemmAlgorithm::kStrassen ? "strassen" : "plain";
-}
 
 StrassenHalves strassen_halves(const GemmProblem& p) {
   const int64_t n = ceil_div(p.n, 2), lines = whole_lines(n);
@@ -140,44 +126,6 @@ size_t print(const GemmProblem& p, const StrassenChoice& c, char* out, size_t si
                    c.scratch_floats * static_cast<int64_t>(sizeof(float)));
 }
 
-GemmCandidates gemm_candidates(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
-  GemmCandidates c;
-  GemmCandidate &plain = c.list[0], &strassen = c.list[1];
-  const double weights = static_cast<double>(panels_size(p.k, p.n)) * 4;
-  plain.fits = plain.allowed = true;
-  plain.bytes = weights;
-  plain.cycles = static_cast<double>(p.batch[0] * p.batch[1]) *
-                 overlapped(product_cycles(isa, p.m, p.n, p.k, limits), weights, limits);
-  plain.error = kDeviations * chain_error(p.k);
-  strassen.algorithm = GemmAlgorithm::kStrassen;
-  strassen.fits = strassen_fits(p);
-  if (!strassen.fits) return c;
-  strassen.bytes = static_cast<double>(strassen_weights_size(p)) * 4;
-  strassen.error = kDeviations * strassen_error(p.k);
-  strassen.allowed = strassen.error <= kMostGemmError;
-  strassen.modest = strassen.error <= kMostOfPlain * plain.error;
-  strassen.cycles = strassen_cycles(p, isa, limits);
-  strassen.pays = p.a_form == MatrixForm::kRows && p.m >= least_rows(isa) && strassen.cycles * kMargin < plain.cycles;
-  return c;
-}
-
-GemmAlgorithm choose_gemm_algorithm(const GemmProblem& p, Isa isa, const GemmLimits& limits, const GemmPolicy& policy) {
-  const GemmCandidates all = gemm_candidates(p, isa, limits);
-  const GemmCandidate &plain = all.list[0], &strassen = all.list[1];
-  if (!strassen.allowed || policy.low_memory) return GemmAlgorithm::kPlain;
-  const bool cheaper = plain.cycles - strassen.cycles >= policy.byte_price * (strassen.bytes - plain.bytes);
-  const bool taken = policy.force || (strassen.modest && strassen.pays && cheaper);
-  return taken ? GemmAlgorithm::kStrassen : GemmAlgorithm::kPlain;
-}
-
-size_t print_candidates(const GemmProblem& p, GemmAlgorithm chosen, Isa isa, const GemmLimits& limits,
-                        std::span<char> out) {
-  const auto verdict = [&](const GemmCandidate& c) -> std::string_view {
-    return c.algorithm == chosen ? " (chosen)" : c.allowed ? "" : " (too inexact)";
-  };
-  return print_list<GemmCandidate>(gemm_candidates(p, isa, limits).list, verdict, out);
-}
-
 // 9 · k/2 · u²/6 of the chains, and u²/3 of 20.5 that S and T round in P3, P5 and P6, and of 21 that U2, U4 and C12 do.
 double strassen_error(int64_t k) {
   return kRoundingUnit * sqrt(9 * static_cast<double>(ceil_div(k, 2)) / 6 + (20.5 + 21) / 3);
@@ -186,6 +134,19 @@ double strassen_error(int64_t k) {
 StrassenWeights strassen_weights_of(const GemmProblem& p, float alpha) {
   const StrassenHalves half = strassen_halves(p);
   return {.n = p.n, .k = p.k, .half = half, .panels = panel_count(half.n), .alpha = alpha};
+}
+
+// Of one thread: the algorithm must not depend on their number, since its bits do.
+double strassen_cycles(const GemmProblem& p, Isa isa, GemmLimits limits) {
+  limits.threads = 1;
+  const StrassenHalves half = strassen_halves(p);
+  const int64_t block = least(half.m, rows_of_block(half, cost_lanes(isa).rows, limits.l2_bytes));
+  const double blocks = static_cast<double>(half.m) / static_cast<double>(block);
+  return blocks * task_cycles(p, isa, limits, block, panel_count(half.n));
+}
+
+bool strassen_pays(const GemmProblem& p, Isa isa, double cycles, double plain_cycles) {
+  return p.a_form == MatrixForm::kRows && p.m >= least_rows(isa) && cycles * kMargin < plain_cycles;
 }
 
 int64_t strassen_weights_size(const GemmProblem& p) {

@@ -33,9 +33,6 @@ namespace mica {
 inline constexpr bool kWithStrassen =
     has_part("kernel", "gemm_f32_strassen") || has_part("kernel", "conv_f32_strassen");
 
-enum class GemmAlgorithm : uint8_t { kPlain, kStrassen };
-std::string_view name_of(GemmAlgorithm algorithm);
-
 inline constexpr int kStrassenProducts = 7;
 inline constexpr float kMostUneven = 32;
 // Floats that hold a flag for each row of a block.
@@ -62,38 +59,6 @@ StrassenChoice choose_strassen(const GemmProblem& problem, Isa isa, const GemmLi
 
 // "m=784 n=256 ... tasks=4 scratch=0"; returns the length, writes at most size.
 size_t print(const GemmProblem& problem, const StrassenChoice& choice, char* out, size_t size);
-
-// Of each algorithm: a pure function of the problem's numbers, the instruction set and the caches.
-struct GemmCandidate {
-  GemmAlgorithm algorithm = GemmAlgorithm::kPlain;
-  bool fits = false;     // can compute the problem
-  bool allowed = false;  // and stays within kMostGemmError
-  bool modest = true;    // its error is at most kMostOfPlain times the plain product's
-  bool pays = true;      // cheaper by a margin, for as many rows as its weights are worth: taken unasked where modest
-  double cycles = 0;     // of one core
-  double bytes = 0;      // of the form of B
-  // Eight standard deviations of an output's error where outputs have the variance 1.
-  double error = 0;
-};
-inline constexpr double kMostGemmError = 3e-4, kMostOfPlain = 4;  // as for convolutions
-
-struct GemmCandidates {
-  GemmCandidate list[2];  // in the order of GemmAlgorithm
-};
-GemmCandidates gemm_candidates(const GemmProblem& problem, Isa isa, const GemmLimits& limits);
-
-struct GemmPolicy {
-  bool force = false;       // Strassen's wherever it is allowed
-  bool low_memory = false;  // not, since its weights take 7/4 of the room
-  double byte_price = 0;    // cycles that a byte of these has to save
-};
-// The cheaper one, Strassen's only where it is so by a margin.
-GemmAlgorithm choose_gemm_algorithm(const GemmProblem& problem, Isa isa, const GemmLimits& limits,
-                                    const GemmPolicy& policy);
-
-// "plain 1839 kcycles, error 15213e-9 (chosen); strassen ..."; returns the length.
-size_t print_candidates(const GemmProblem& problem, GemmAlgorithm chosen, Isa isa, const GemmLimits& limits,
-                        std::span<char> out);
 
 // The standard deviation of an output's error, relative to that of the output, where A and B are independent and of
 // mean 0. The model is that of winograd_error (kernels/conv/winograd.h): every rounding is an independent error of
@@ -122,6 +87,11 @@ struct StrassenWeights {
 };
 StrassenWeights strassen_weights_of(const GemmProblem& problem, float alpha);  // without memory
 int64_t strassen_weights_size(const GemmProblem& problem);                     // floats
+
+// Cycles of one thread.
+double strassen_cycles(const GemmProblem& problem, Isa isa, GemmLimits limits);
+// Whether so many rows gain more than measurements scatter by, and are worth the memory.
+bool strassen_pays(const GemmProblem& problem, Isa isa, double cycles, double plain_cycles);
 
 // whole.choice is the product's.
 struct StrassenArgs {

@@ -38,12 +38,12 @@ inline __attribute__((always_inline)) FetchRun fetch_run(int64_t floats, int64_t
   return {nullptr, tiles, period > 1 ? period : 1};
 }
 
-// Row i of A is `segments` runs of segment_k floats, the s-th at segments[s] + i · a_stride; a plain matrix has one.
-// Each output is one chain of multiply-adds over k in ascending order, beginning with the bias (or, when !first_k, with
-// what is in C), so that no choice of tile or of blocking changes a bit of it.
+// Row i of A is `segments` runs of segment_k floats, the s-th at segments[s] + a_first + i · a_stride; a plain matrix
+// has one. Each output is one chain of multiply-adds over k in ascending order, beginning with the bias (or, when
+// !first_k, with what is in C), so that no choice of tile or of blocking changes a bit of it.
 struct RowBlock {
   const float* const* segments = nullptr;
-  int64_t segment_count = 1, segment_k = 0, a_stride = 0;
+  int64_t segment_count = 1, segment_k = 0, a_stride = 0, a_first = 0;
   int rows = 0;
   const float* b = nullptr;  // the first panel, at this block's first k
   int64_t panel_stride = 0;  // floats from panel to panel

@@ -133,10 +133,10 @@ __attribute__((noinline)) void tile(const RowBlock& block, TilePlace& at, bool f
     TileFetch fetch(at);
     for (int64_t s = 0; s < block.segment_count; ++s) {
       if constexpr (kTurns) {
-        take_turns(sum, turns, block.segments[s], b, block.segment_k);
+        take_turns(sum, turns, block.segments[s] + block.a_first, b, block.segment_k);
         continue;
       }
-      RowPointers<R> a(block.segments[s], a_stride);
+      RowPointers<R> a(block.segments[s] + block.a_first, a_stride);
       const auto step = [&]() __attribute__((always_inline)) {
         F32 row[V];  // one row reads each vector once, where it is multiplied
         if constexpr (R > 1) MICA_UNROLL for (int j = 0; j < V; ++j) row[j] = panel_vector(b, panel_stride, j);
@@ -193,7 +193,7 @@ __attribute__((noinline)) void tile_of_halves(const RowBlock& block, TilePlace& 
         h % 2 ? upper(sum[i][h / 2]) : lower(sum[i][h / 2]);
     const float* b = at.b;
     for (int64_t s = 0; s < block.segment_count; ++s) {
-      RowPointers<kRows> a(block.segments[s] + first * block.a_stride, block.a_stride);
+      RowPointers<kRows> a(block.segments[s] + block.a_first + first * block.a_stride, block.a_stride);
       for (const float* end = a.at[0] + block.segment_k; a.at[0] < end; a.advance()) {
         HalfF32 row[kHalves];
         MICA_UNROLL for (int h = 0; h < kHalves; ++h) row[h] =
@@ -235,9 +235,13 @@ struct TileRow {
   HalfTiles half[2];
   TileFn both = nullptr;
 };
+// Tiles of 9 to 12 rows are two of about half as many: each still hides the latency of its multiply-adds, and their
+// code would be a seventh of all products'. Few blocks have such heights.
+constexpr bool has_tile(int rows) { return rows <= 8 || rows >= kMaxRows - 1; }
+
 template <int R>
 constexpr void fill_tiles(TileRow* rows) {
-  rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
+  if constexpr (has_tile(R)) rows[R - 1] = {tile<R, wide_panels(R)>, tile<R, kMainPanels>, tile<R, 1>};
   if constexpr (has_half(R) && kPanelVectors > 1) {
     rows[R - 1].half[0] = rows[R - 1].half[1] = {tile<R, kMainPanels, true>, tile<R, 1, true>};
   } else if constexpr (has_half(R)) {
@@ -358,8 +362,9 @@ MICA_INLINE int64_t run_plain_tiles(const RowBlock& block, int64_t end, TilePlac
   return panel;
 }
 
-// All panels of the block's range against its rows; panel_begin to panel_end from the widest tile to the narrowest.
-void run_row_block(const RowBlock& block) {
+// All panels of the block's range against its rows, for which there is a tile; panel_begin to panel_end from the widest
+// tile to the narrowest.
+__attribute__((noinline)) void run_tiles(const RowBlock& block) {
   const TileRow& fns = kTiles.rows[block.rows - 1];
   const HalfTiles& halves = fns.half[block.half_units];
   const GemmEpilogue& e = *block.epilogue;
@@ -409,6 +414,22 @@ void run_row_block(const RowBlock& block) {
     e.finish(e.finish_context, block.c + first, block.c_stride, block.row, block.column + first, block.rows,
              end - first);
   }
+}
+
+// The same for any number of rows up to kMaxRows.
+void run_row_block(const RowBlock& block) {
+  if (has_tile(block.rows)) return run_tiles(block);
+  RowBlock part = block;
+  part.rows = (block.rows + 1) / 2;
+  run_tiles(part);
+  part.a_first += part.rows * block.a_stride;
+  part.c += part.rows * block.c_stride;
+  if (part.residual) part.residual += part.rows * block.epilogue->residual_stride;
+  part.row += part.rows;
+  part.rows = block.rows - part.rows;
+  part.fetches = 0;
+  part.first_rows = false;
+  run_tiles(part);
 }
 
 // On to the rows below `rows` of the block's; `a` is its one segment.

@@ -11,9 +11,10 @@
 // weights of input m ^ 4b for output m ^ d.
 // Spread (kSpread16): panels whose columns are the taps of a kernel row, for each its output channels. Strassen
 // (kStrassen16): seven matrices of sums of quarters of B in panels; see kernels/gemm/strassen.h. Filters (kFilter): for
-// each output channel its taps, for each of these its input channels.
+// each output channel its taps, for each of these its input channels. Pairs (kPaired16): panels of scaled columns, each
+// behind two lines of numbers of these; see kernels/gemm/paired.h.
 //
-// Every form but Winograd's, the spread, Strassen's and filters can be undone.
+// Every form but Winograd's, the spread, Strassen's, filters and pairs can be undone.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +32,8 @@ enum class PackKind : uint32_t {
   kSpread16 = 5,
   kStrassen16 = 6,
   kDepthwise16 = 7,  // 2 was another form of the same weights
-  kFilter = 8
+  kFilter = 8,
+  kPaired16 = 9
 };
 
 // A matrix K x N in somebody's memory, in elements. K runs over up to four nested counters (outermost first; unused

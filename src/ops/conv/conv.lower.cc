@@ -64,8 +64,8 @@ std::vector<PackWish> pack(const Node& node) {
   ConvProblem p;
   if (!problem_of(node, p) || keeps_planes(node)) return {};
   const ConvAlgorithm algorithm = choose_conv_algorithm(p);
-  const bool at_bind =
-      is_winograd(algorithm) || algorithm == ConvAlgorithm::kSpread || algorithm == ConvAlgorithm::kStrassen;
+  const bool at_bind = is_winograd(algorithm) || algorithm == ConvAlgorithm::kSpread ||
+                       algorithm == ConvAlgorithm::kStrassen || algorithm == ConvAlgorithm::kPaired;
   return {{1, conv::pack_key(p, at_bind ? ConvAlgorithm::kImplicit : algorithm)}};
 }
 

@@ -5,7 +5,7 @@
 #include "kernels/conv/winograd.h"
 #include "ops/conv/conv_problem.h"
 #include "step/gemm_epilogue.h"
-#include "step/pack_strassen.h"
+#include "step/pack_products.h"
 
 namespace mica::conv {
 namespace {
@@ -43,6 +43,11 @@ Status pack_weights(BindScope& scope, ConvStep& step) {
   if (kWithStrassen && algorithm == ConvAlgorithm::kStrassen) {
     const PackKey key = pack_key(p, algorithm), panels = pack_key(p, ConvAlgorithm::kImplicit);
     MICA_TRY(step.args.w, strassen_ahead(scope, pointwise_product(p), 1, key, panels));
+    return {};
+  }
+  if (kWithPaired && algorithm == ConvAlgorithm::kPaired) {
+    const PackKey key = pack_key(p, algorithm), panels = pack_key(p, ConvAlgorithm::kImplicit);
+    MICA_TRY(step.args.w, paired_ahead(scope, pointwise_product(p), 1, key, panels));
     return {};
   }
   const auto bytes = static_cast<size_t>(packed_conv_size(p, algorithm)) * sizeof(float);

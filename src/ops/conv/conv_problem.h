@@ -43,6 +43,7 @@ inline PackKey pack_key(const ConvProblem& p, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::kSpread) key.kind = static_cast<uint32_t>(PackKind::kSpread16);
   if (kWithFilter && algorithm == ConvAlgorithm::kFilter) key.kind = static_cast<uint32_t>(PackKind::kFilter);
   if (algorithm == ConvAlgorithm::kStrassen) key.kind = static_cast<uint32_t>(PackKind::kStrassen16);
+  if (algorithm == ConvAlgorithm::kPaired) key.kind = static_cast<uint32_t>(PackKind::kPaired16);
   if (is_winograd(algorithm)) {
     key.kind = static_cast<uint32_t>(PackKind::kWinograd);
     key.parameters[1] = static_cast<int64_t>(algorithm);

@@ -94,6 +94,7 @@ inline std::string_view step_name(ConvAlgorithm algorithm, bool row_means = fals
     case ConvAlgorithm::kSpread: return "conv_f32_spread";
     case ConvAlgorithm::kFilter: return "conv_f32_filter";
     case ConvAlgorithm::kStrassen: return "conv_f32_strassen";
+    case ConvAlgorithm::kPaired: return "conv_f32_paired";
     case ConvAlgorithm::kWinograd4: return "conv_f32_winograd4";
     case ConvAlgorithm::kWinograd6: return "conv_f32_winograd6";
     case ConvAlgorithm::kWinograd8: return "conv_f32_winograd8";

@@ -102,7 +102,8 @@ inline Result<ImageOperand> bind_exact(BindScope& scope, const Conv& attributes,
   p.out_view = view_of(to.view);
   ConvAlgorithm algorithm = choose_conv_algorithm(p);
   // What is transformed is rounded; others have no packing here.
-  if (algorithm == ConvAlgorithm::kStrassen) algorithm = ConvAlgorithm::kPointwise;
+  if (algorithm == ConvAlgorithm::kStrassen || algorithm == ConvAlgorithm::kPaired)
+    algorithm = ConvAlgorithm::kPointwise;
   if (algorithm != ConvAlgorithm::kDepthwise && algorithm != ConvAlgorithm::kPointwise)
     algorithm = ConvAlgorithm::kImplicit;
   step->isa = scope.machine->isa;

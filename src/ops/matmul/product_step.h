@@ -7,7 +7,7 @@
 #include "kernels/pack/form.h"
 #include "step/explanation.h"
 #include "step/gemm_epilogue.h"
-#include "step/pack_strassen.h"
+#include "step/pack_products.h"
 
 namespace mica::matmul {
 
@@ -81,14 +81,14 @@ inline int64_t step_of(const MatrixView& m, int batch_rank, int axis) {
 
 struct ProductStep {
   GemmArgs args;
-  StrassenChoice strassen;  // where that is the algorithm
+  StrassenChoice strassen;  // where that is the algorithm, else args.choice
   GemmAlgorithm algorithm = GemmAlgorithm::kPlain;
   int a = 0, b = -1, bias = -1, residual = -1, c = 0;  // operands; b -1: packed ahead
   int64_t a_offset = 0, b_offset = 0;                  // floats, of operands
   const GemmKernels* kernels;
   Isa isa;  // what the choice was made for
   GemmLimits limits;
-  bool forced;  // Machine::force names Strassen's algorithm
+  GemmAlgorithm forced;  // by Machine::force, or kPlain
 };
 
 inline void run_product(const void* arguments, void* const* operands, const TaskRange& range) {
@@ -120,8 +120,9 @@ inline bool explain_product_step(KernelFn kernel, const void* arguments, std::sp
     out.length += strassen ? print(p, step.strassen, rest.data() + 2, rest.size() - 2)
                            : print(p, step.args.choice, rest.data() + 2, rest.size() - 2);
   }
-  out.can_force = step.forced && gemm_candidates(p, step.isa, step.limits).list[1].allowed;
-  out.is_forced = step.forced && strassen;
+  const bool asked = step.forced != GemmAlgorithm::kPlain;
+  out.can_force = asked && gemm_candidates(p, step.isa, step.limits).of(step.forced).allowed;
+  out.is_forced = asked && step.algorithm == step.forced;
   return true;
 }
 
@@ -204,15 +205,20 @@ inline Status take_algorithm(BindScope& scope, int64_t matrices, const ProductOp
   step.isa = machine.isa;
   step.limits = limits_of(machine);
   step.kernels = &gemm_kernels(machine.isa);
-  step.forced = machine.force.view() == name_of(GemmAlgorithm::kStrassen);
+  step.forced = gemm_force(machine.force.view());
   g.choice = choose_gemm(g.problem, step.isa, step.limits);
   if (step.b >= 0) return {};
-  if (kWithStrassen) step.algorithm = algorithm_of(scope, step);
+  if (kWithStrassen || kWithPaired) step.algorithm = algorithm_of(scope, step);
+  const PackKey key = product_key(options.flip_b, options.alpha), panels = product_key(options.flip_b, 1);
+  if (kWithPaired && step.algorithm == GemmAlgorithm::kPaired) {
+    g.choice = choose_paired(g.problem, step.isa, step.limits);
+    MICA_TRY(g.b, paired_ahead(scope, g.problem, options.alpha, key, panels));
+    return {};
+  }
   if (!kWithStrassen || step.algorithm == GemmAlgorithm::kPlain) return pack_ahead(scope, matrices, options, step);
   step.strassen = choose_strassen(g.problem, step.isa, step.limits);
   g.choice = step.strassen.product;
-  MICA_TRY(g.b, strassen_ahead(scope, g.problem, options.alpha, product_key(options.flip_b, options.alpha),
-                               product_key(options.flip_b, 1)));
+  MICA_TRY(g.b, strassen_ahead(scope, g.problem, options.alpha, key, panels));
   return {};
 }
 
@@ -227,6 +233,7 @@ inline Status add_product(BindScope& scope, const ProductStep& step) {
                     .work = static_cast<double>(scope.output(0).view.count()) * static_cast<double>(p.k),
                     .scratch_bytes = static_cast<size_t>(scratch) * sizeof(float),
                     .name = strassen                    ? "gemm_f32_strassen"
+                            : step.args.choice.paired   ? "gemm_f32_paired"
                             : step.args.choice.few_rows ? "gemm_f32_few_rows"
                             : vector                    ? "gemv_f32"
                                                         : "gemm_f32"});

@@ -1,0 +1,64 @@
+#include "kernels/gemm/paired.h"
+
+#include <math.h>
+
+#include "base/integers.h"
+#include "base/isa.h"
+#include "kernels/gemm/cost.h"
+#include "kernels/pack/pack.h"
+
+namespace mica {
+namespace {
+
+// Cycles beside the multiply-adds: of a tile with one panel, of a row's copy, and of 16 of its steps of k. Those of
+// units as wide as vectors, of which half-wide ones take two.
+constexpr double kTileCycles = 20, kRowCycles = 20, kCopyCycles = 2;
+// A row of a tile by a step of k: four of six multiply-adds, two at a time.
+constexpr double kMargin = 1.05;
+constexpr int64_t kLeastRows = 4;
+constexpr double kStepCycles = 1.03 * 4 / 6 / 2;
+
+}  // namespace
+
+bool paired_fits(const GemmProblem& p, Isa isa) {
+  return kWithPaired && isa == Isa::kAvx512 && p.b_form == MatrixForm::kPanels && p.a_form == MatrixForm::kRows &&
+         p.batch[0] * p.batch[1] == 1 && p.m >= 1 && p.n >= 1 && p.k >= 1;
+}
+
+GemmChoice choose_paired(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
+  GemmChoice c = choose_gemm(p, isa, limits);
+  const int64_t n_block = c.n_block, m_tasks = c.m_tasks, n_tasks = c.n_tasks;
+  c = {.tile_rows = kPairedRows,
+       .m_block = c.m_block,
+       .n_block = n_block,
+       .n_group = n_block,
+       .k_block = p.k,
+       .paired = true,
+       .m_tasks = m_tasks,
+       .n_tasks = n_tasks,
+       .tasks = m_tasks * n_tasks};
+  c.scratch_floats = kPairedRows * (4 * kPanel + paired_pitch(p.k));
+  return c;
+}
+
+double paired_cycles(const GemmProblem& p, const GemmLimits& limits) {
+  const double m = static_cast<double>(p.m), k = static_cast<double>(p.k),
+               panels = static_cast<double>(panel_count(p.n));
+  const double tiles = ceil(m / kPairedRows);
+  const double cycles = m * panels * k * kStepCycles + tiles * panels * kTileCycles + m * panels * 2 +
+                        m * (kRowCycles + k / kPanel * kCopyCycles);
+  return overlapped(cycles, panels * k * kPanel * 4, limits);
+}
+
+bool paired_pays(const GemmProblem& p, const GemmLimits& limits, double cycles, double plain_cycles) {
+  return limits.adds_apart && p.m >= kLeastRows && cycles * kMargin < plain_cycles;
+}
+
+double paired_error(int64_t k) {
+  const double depth = static_cast<double>(k);
+  return kRoundingUnit * sqrt((2.0 / 3 * 5 / 6 / 3 + 2.0 / 9 / 6) * depth + 8.0 / 9);
+}
+
+int64_t paired_weights_size(const GemmProblem& p) { return panel_count(p.n) * paired_panel(p.k); }
+
+}  // namespace mica

@@ -1,0 +1,335 @@
+// Products of terms in pairs (paired.h). Included by gemm.isa.cc.
+//
+// A tile is R rows by one panel. The rows of A are copied first, scaled, side by side, with what is subtracted of each:
+// once for all panels. A step of six takes as many additions as multiply-adds, row by row, so that both kinds stand
+// within the few instructions among which a processor looks for what it can begin.
+#pragma once
+#include "kernels/gemm/batch.inl"
+#include "kernels/gemm/paired.h"
+#include "kernels/gemm/tile.inl"
+
+namespace mica::MICA_ISA {
+
+inline constexpr bool kHasPaired = kWithPaired && kLanes == kPanel;
+inline constexpr int64_t kPairedPanels = 4;  // that are made in a buffer at a time
+
+// What is known of a row beside its elements.
+struct PairedRows {
+  float less[kPairedRows];     // is subtracted from its sums
+  float scale[kPairedRows];    // what its elements are multiplied with
+  float inverse[kPairedRows];  // of it; 0: all elements are zero
+  bool plain[kPairedRows];     // the row is multiplied as it is
+  int plain_count;
+  bool scaled;  // some scale is not 1
+};
+
+MICA_INLINE int exponent_of(float x) { return static_cast<int>(__builtin_bit_cast(uint32_t, x) >> 23); }
+MICA_INLINE float power_of_two(int e) { return __builtin_bit_cast(float, static_cast<uint32_t>(127 + e) << 23); }
+// Whether numbers whose sizes add up to `sum` can be scaled.
+MICA_INLINE bool can_scale(float sum) { return sum <= 0x1p40f && sum >= 0x1p-40f; }
+
+// 1 for the lanes of three vectors side by side in which a pair begins.
+alignas(64) inline constexpr float kPairBegins[] = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0,  //
+                                                    1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0,  //
+                                                    0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0};
+
+// Of a row: the sum of its elements' sizes, and of its pairs' products.
+struct RowSums {
+  float sizes, pairs;
+};
+MICA_INLINE RowSums sums_of_row(const float* x, int64_t depth) {
+  const int64_t paired = depth / kPairedSteps * kPairedSteps;
+  F32 size = zero(), sum[3] = {zero(), zero(), zero()};
+  int64_t k = 0;
+  for (; k + 3 * kLanes < depth; k += 3 * kLanes) MICA_UNROLL for (int i = 0; i < 3; ++i) {
+      const F32 v = load(x + k + i * kLanes);
+      size = add(size, abs(v));
+      sum[i] = fma(v, load(x + k + i * kLanes + 1), sum[i]);
+    }
+  const float* begins = kPairBegins;
+  asm("" : "+r"(begins));  // else the compiler keeps a second table of the same numbers
+  F32 all = mul(sum[0], load(begins));
+  MICA_UNROLL for (int i = 1; i < 3; ++i) all = fma(sum[i], load(begins + i * kLanes), all);
+  const auto lanes = [](int64_t n) { return static_cast<int>(n < 0 ? 0 : n < kLanes ? n : kLanes); };
+  for (; k < depth; k += kLanes, begins += kLanes) {
+    const F32 v = load_partial(x + k, lanes(depth - k)), next = load_partial(x + k + 1, lanes(paired - k - 1));
+    size = add(size, abs(v));
+    all = fma(mul(v, load(begins)), next, all);
+  }
+  return {reduce_add(size), reduce_add(all)};
+}
+
+// What there is to know of `count` rows of A. Elements of a mean size between 1/4 and 4 stay as they are.
+inline __attribute__((noinline)) void measure_rows(const float* a, int64_t stride, int count, int64_t depth,
+                                                   PairedRows& rows) {
+  rows.plain_count = 0;
+  rows.scaled = false;
+  for (int i = 0; i < count; ++i, a += stride) {
+    const RowSums sums = sums_of_row(a, depth);
+    const int e = exponent_of(sums.sizes) - exponent_of(static_cast<float>(depth));
+    const bool scalable = can_scale(sums.sizes), far = scalable && (e < -2 || e > 1);
+    const float scale = power_of_two(far ? -e : 0);
+    rows.scaled = rows.scaled || far;
+    rows.scale[i] = scale;
+    rows.inverse[i] = scalable ? power_of_two(far ? e : 0) : 0;
+    rows.less[i] = sums.pairs * scale * scale;
+    rows.plain[i] = !scalable && sums.sizes != 0;
+    rows.plain_count += rows.plain[i];
+  }
+}
+
+// The rows times their scales.
+inline __attribute__((noinline)) void copy_scaled(const float* a, int64_t stride, int count, int64_t depth, float* to,
+                                                  int64_t pitch, const PairedRows& rows) {
+  for (int i = 0; i < count; ++i, a += stride, to += pitch) {
+    const F32 scale = set1(rows.scale[i]);
+    for (int64_t k = 0; k < depth; k += kLanes) {
+      const auto width = static_cast<int>(depth - k < kLanes ? depth - k : kLanes);
+      store(to + k, mul(load_partial(a + k, width), scale));
+    }
+  }
+}
+
+// Panels side by side, and where their sums go.
+struct PairedTile {
+  const float* a;
+  int64_t pitch, depth;
+  const PairedRows* rows;
+  const float* panel;  // the first one's first line
+  const float* bias;
+  const float* residual;
+  float* c;
+  int64_t c_stride, residual_stride;
+  int64_t bias_step, residual_step;  // from panel to panel: 0 where they are zeros
+  float lo, hi;
+};
+
+alignas(64) inline constexpr float kNoResidual[kPanel] = {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f,
+                                                          -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f};
+
+// The sums of R rows by a panel.
+template <int R>
+MICA_INLINE void add_pairs(const PairedTile& t, const float* panel, F32 (&sum)[R]) {
+  const F32 begin = load(panel);
+  MICA_UNROLL for (int i = 0; i < R; ++i) sum[i] = sub(begin, set1(t.rows->less[i]));
+  panel += kPairedLines * kPanel;
+  RowPointers<R> a(t.a, t.pitch);
+  const float* const end = a.at[0] + t.depth;
+  for (const float* last = end - kPairedSteps; a.at[0] <= last;
+       a.advance(kPairedSteps), panel += kPairedSteps * kPanel) {
+    F32 y[kPairedSteps];
+    MICA_UNROLL for (int u = 0; u < kPairedSteps; ++u) y[u] = load(panel + u * kPanel);
+    MICA_UNROLL for (int i = 0; i < R; ++i) {
+      const float* const x = a.row(i);
+      sum[i] = fma(add(y[1], set1(x[0])), add(y[0], set1(x[1])), sum[i]);
+      sum[i] = fma(set1(x[2]), y[2], sum[i]);
+      sum[i] = fma(set1(x[3]), y[3], sum[i]);
+      sum[i] = fma(add(y[5], set1(x[4])), add(y[4], set1(x[5])), sum[i]);
+      asm volatile("" : : : "memory");  // keeps rows apart: registers are few
+    }
+  }
+  for (; a.at[0] < end; a.advance(), panel += kPanel) {
+    const F32 y = load(panel);
+    MICA_UNROLL for (int i = 0; i < R; ++i) sum[i] = fma(set1(a.row(i)[0]), y, sum[i]);
+  }
+}
+
+// `panels` of them; rows from `count` on are computed and not stored.
+template <int R>
+__attribute__((noinline)) void paired_tile(const PairedTile& t, int count, int64_t panels) {
+  const F32 lo = set1(t.lo), hi = set1(t.hi);
+  const float *panel = t.panel, *bias_at = t.bias, *residual_at = t.residual;
+  for (int64_t p = 0; p < panels; ++p) {
+    F32 sum[R];
+    add_pairs(t, panel, sum);
+    const F32 inverse = load(panel + kPanel), bias = load(bias_at);
+    float* c = t.c + p * kPanel;
+    const float* residual = residual_at;
+    MICA_UNROLL for (int i = 0; i < R; ++i) {
+      if (i >= count) break;
+      const F32 y = add(fma(mul(sum[i], set1(t.rows->inverse[i])), inverse, bias), load(residual));
+      store(c, min_fast(hi, max_fast(lo, y)));
+      c += t.c_stride;
+      residual += t.residual_stride;
+    }
+    panel += paired_panel(t.depth);
+    bias_at += t.bias_step;
+    residual_at += t.residual_step;
+  }
+}
+
+using PairedTileFn = void (*)(const PairedTile&, int count, int64_t panels);
+struct PairedTiles {
+  PairedTileFn run;
+  int rows;
+};
+// The lowest tile of so many rows.
+MICA_INLINE PairedTiles paired_tiles_of(int rows) {
+  constexpr PairedTiles kTilesOf[] = {{paired_tile<8>, 8}, {paired_tile<10>, 10}, {paired_tile<12>, 12}};
+  return kTilesOf[rows <= 8 ? 0 : rows <= 10 ? 1 : 2];
+}
+// Rows of the next tile of so many: of the highest ones, and at the end lower ones that leave out what there is not.
+MICA_INLINE int64_t paired_height(int64_t left) {
+  const int64_t tiles = (left + kPairedRows - 1) / kPairedRows, less = tiles * kPairedRows - left;
+  if (tiles == 1) return left;
+  return tiles > 3 || less < 2 ? kPairedRows : less < 4 ? 10 : 8;
+}
+
+// One row by one panel as a plain product multiplies them.
+inline __attribute__((noinline)) void plain_row(const float* x, int64_t depth, const float* panel, const float* bias,
+                                                float* out) {
+  F32 sum = load(bias);
+  const F32 inverse = load(panel + kPanel);
+  panel += kPairedLines * kPanel;
+  for (int64_t k = 0; k < depth; ++k, panel += kPanel) sum = fma(set1(x[k]), mul(load(panel), inverse), sum);
+  store(out, sum);
+}
+
+// A panel that cannot be scaled.
+MICA_INLINE bool is_plain_panel(const float* panel) { return panel[0] != panel[0]; }
+
+// Some rows of a task on their way to C.
+struct PairedCall {
+  const GemmArgs& g;
+  const float* a;  // the rows as they lie
+  PairedTile tile;
+  float *c, *buffer;      // column 0
+  const float* residual;  // or null
+  int count;
+  PairedTileFn run;
+};
+
+// Panels [first, last) in the buffer, and from there to C.
+inline __attribute__((noinline)) void run_buffered(PairedCall& call, int64_t first, int64_t last) {
+  const GemmArgs& g = call.g;
+  const GemmEpilogue& e = g.epilogue;
+  const int64_t k = g.problem.k, width = (last - first) * kPanel, column = first * kPanel;
+  const int64_t columns = g.problem.n - column < width ? g.problem.n - column : width;
+  alignas(64) float bias[kPairedPanels * kPanel];
+  whole_bias(e.bias ? e.bias + column : nullptr, columns, width, bias);
+  PairedTile tile = call.tile;
+  tile.lo = -__builtin_inff(), tile.hi = __builtin_inff();
+  tile.c_stride = kPairedPanels * kPanel;
+  tile.residual = kNoResidual;
+  tile.residual_stride = 0;
+  for (int64_t p = first; p < last; ++p) {
+    tile.panel = g.b + p * paired_panel(k);
+    tile.bias = bias + (p - first) * kPanel;
+    tile.c = call.buffer + (p - first) * kPanel;
+    const bool plain = is_plain_panel(tile.panel);
+    if (!plain) call.run(tile, call.count, 1);
+    for (int i = 0; i < call.count && (plain || tile.rows->plain_count > 0); ++i)
+      if (plain || tile.rows->plain[i])
+        plain_row(call.a + i * g.a_stride, k, tile.panel, tile.bias, tile.c + i * tile.c_stride);
+  }
+  kActivateRows[static_cast<int>(e.activation)]({call.buffer, tile.c_stride, call.c + column, g.c_stride,
+                                                 call.residual ? call.residual + column : nullptr, e.residual_stride,
+                                                 e.residual_last, call.count, columns, e.a, e.b});
+}
+
+// All panels [first, last).
+MICA_INLINE void run_paired_rows(PairedCall& call, int64_t first, int64_t last) {
+  const GemmArgs& g = call.g;
+  const GemmEpilogue& e = g.epilogue;
+  const int64_t size = paired_panel(g.problem.k);
+  const int64_t whole = adds_then_clips(e) && call.tile.rows->plain_count == 0 ? g.problem.n / kPanel : 0;
+  for (int64_t p = first, next; p < last; p = next) {
+    for (next = p; next < last && next < whole && !is_plain_panel(g.b + next * size);) ++next;
+    if (next > p) {
+      const int64_t column = p * kPanel;
+      PairedTile& t = call.tile;
+      t.panel = g.b + p * size;
+      t.bias = e.bias ? e.bias + column : kNoBias;
+      t.bias_step = e.bias ? kPanel : 0;
+      t.c = call.c + column;
+      t.residual = call.residual ? call.residual + column : kNoResidual;
+      t.residual_stride = call.residual ? e.residual_stride : 0;
+      t.residual_step = call.residual ? kPanel : 0;
+      call.run(t, call.count, next - p);
+      continue;
+    }
+    next = p < whole ? p + 1 : p + kPairedPanels < last ? p + kPairedPanels : last;
+    run_buffered(call, p, next);
+  }
+}
+
+// One task of a choice that is `paired`.
+inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
+  const GemmChoice& choice = g.choice;
+  const GemmProblem& p = g.problem;
+  const GemmEpilogue& e = g.epilogue;
+  const int64_t m_task = task % choice.m_tasks, n_task = task / choice.m_tasks, panels = panel_count(p.n);
+  const int64_t first = n_task * choice.n_block, behind = first + choice.n_block;
+  const int64_t last = behind < panels ? behind : panels;
+  const int64_t end = p.m * (m_task + 1) / choice.m_tasks;
+  const bool clips = e.activation == Activation::kClip;
+  PairedRows rows;
+  float* const copy = scratch + kPairedRows * kPairedPanels * kPanel;
+  const int64_t pitch = paired_pitch(p.k);
+  PairedTile tile{.depth = p.k,
+                  .rows = &rows,
+                  .c_stride = g.c_stride,
+                  .lo = clips ? e.a : -__builtin_inff(),
+                  .hi = clips ? e.b : __builtin_inff()};
+  for (int64_t row = p.m * m_task / choice.m_tasks, count; row < end; row += count) {
+    const int64_t left = end - row;
+    count = paired_height(left);
+    const float* const a = g.a + row * g.a_stride;
+    const PairedTiles fn = paired_tiles_of(static_cast<int>(count));
+    measure_rows(a, g.a_stride, static_cast<int>(count), p.k, rows);
+    tile.a = a;
+    tile.pitch = g.a_stride;
+    // A tile reads as many rows as it has.
+    if (rows.scaled || fn.rows != count || rows_collide(g.a_stride)) {
+      copy_scaled(a, g.a_stride, static_cast<int>(count), p.k, copy, pitch, rows);
+      tile.a = copy;
+      tile.pitch = pitch;
+    }
+    PairedCall call{.g = g,
+                    .a = a,
+                    .tile = tile,
+                    .c = g.c + row * g.c_stride,
+                    .buffer = scratch,
+                    .residual = e.residual ? e.residual + row * e.residual_stride : nullptr,
+                    .count = static_cast<int>(count),
+                    .run = fn.run};
+    run_paired_rows(call, first, last);
+    const int64_t column = first * kPanel, width = (last * kPanel < p.n ? last * kPanel : p.n) - column;
+    if (e.finish) e.finish(e.finish_context, call.c + column, g.c_stride, row, column, count, width);
+  }
+}
+
+// A panel's columns scaled to a mean size of about 1; as it is, with a NaN in front, where one of them cannot be.
+inline __attribute__((noinline)) void paired_weights(const PairedWeights& w, int64_t first, int64_t last) {
+  const F32 alpha = set1(w.alpha);
+  const int64_t k = w.k, paired = k / kPairedSteps * kPairedSteps;
+  for (int64_t p = first; p < last; ++p) {
+    const float* const from = w.from + p * k * kPanel;
+    float* const to = w.to + p * paired_panel(k);
+    F32 sizes = zero();
+    for (int64_t i = 0; i < k; ++i) sizes = add(sizes, abs(mul(alpha, load(from + i * kPanel))));
+    alignas(64) float of_column[kPanel], scale[kPanel], inverse[kPanel];
+    store(of_column, sizes);
+    bool plain = false;
+    for (int j = 0; j < kPanel; ++j) {
+      const bool scalable = can_scale(of_column[j]);
+      const int e = exponent_of(of_column[j]) - exponent_of(static_cast<float>(k));
+      plain = plain || (!scalable && of_column[j] != 0);
+      scale[j] = scalable ? power_of_two(-e) : 0;
+      inverse[j] = scalable ? power_of_two(e) : 0;
+    }
+    const F32 factor = plain ? set1(1.0f) : load(scale);
+    F32 begin = plain ? set1(__builtin_nanf("")) : zero(), before = zero();
+    for (int64_t i = 0; i < k; ++i) {
+      const F32 y = mul(mul(alpha, load(from + i * kPanel)), factor);
+      store(to + (kPairedLines + i) * kPanel, y);
+      const int64_t within = i % kPairedSteps;
+      if (i < paired && (within == 1 || within == 5)) begin = fnma(before, y, begin);
+      before = y;
+    }
+    store(to, begin);
+    store(to + kPanel, plain ? set1(1.0f) : load(inverse));
+  }
+}
+
+}  // namespace mica::MICA_ISA
