@@ -22,8 +22,9 @@ namespace mica {
 // What a trimmed build may leave out (cmake/MicaTrim.cmake): it is then never chosen.
 inline constexpr bool kWithPaired = has_part("kernel", "gemm_f32_paired") || has_part("kernel", "conv_f32_paired");
 
-inline constexpr int64_t kPairedSteps = 6;  // of k, that belong together
-inline constexpr int kPairedRows = 12;      // of the highest tile
+inline constexpr int64_t kPairedSteps = 6;   // of k, that belong together
+inline constexpr int kPairedRows = 12;       // of the highest tile
+inline constexpr int64_t kPairedPanels = 4;  // that are made in a buffer at a time
 // Lines in front of a panel: what its columns' sums begin with, and the inverses of their scales.
 inline constexpr int64_t kPairedLines = 2;
 

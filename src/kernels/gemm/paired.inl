@@ -1,8 +1,10 @@
 // Products of terms in pairs (paired.h). Included by gemm.isa.cc.
 //
-// A tile is R rows by one panel. The rows of A are copied first, scaled, side by side, with what is subtracted of each:
-// once for all panels. A step of six takes as many additions as multiply-adds, row by row, so that both kinds stand
-// within the few instructions among which a processor looks for what it can begin.
+// A tile is R rows by one panel, which pass it. What is subtracted of each row, and its scale, are found first, once
+// for all panels; rows whose elements have about the size 1 are read where they lie, others are copied and scaled. A
+// step of six takes as many additions as multiply-adds, row by row, so that both kinds stand within the few
+// instructions among which a processor looks for what it can begin: two panels side by side would have too few
+// registers for that.
 #pragma once
 #include "kernels/gemm/batch.inl"
 #include "kernels/gemm/paired.h"
@@ -11,7 +13,6 @@
 namespace mica::MICA_ISA {
 
 inline constexpr bool kHasPaired = kWithPaired && kLanes == kPanel;
-inline constexpr int64_t kPairedPanels = 4;  // that are made in a buffer at a time
 
 // What is known of a row beside its elements.
 struct PairedRows {
