@@ -1,7 +1,9 @@
-// Products of matrices by Strassen's algorithm in a whole model: who chooses that, and that the numbers stay what they
-// were.
+// Products of matrices by Strassen's algorithm, and of terms in pairs, in a whole model: who chooses that, and that the
+// numbers stay what they were.
 #include <gtest/gtest.h>
 
+#include "device/cpu/machine.h"
+#include "kernels/gemm/gemm.h"
 #include "measure/explain_step.h"
 #include "support/forced.h"
 #include "support/run_graph.h"
@@ -78,7 +80,9 @@ TEST(StrassenProducts, ResidualsStandApart) {
   const std::string text = "graph \"residual\"\n  input %x: f32[40,60] \"x\"\n" + weights("w", {60, 60}) +
                            "  %r = matmul(%x, %w)\n  %s = abs(%r)\n  %t = matmul(%s, %w)\n  %u = add(%t, %r)\n"
                            "  %y = neg(%u)\n  output %y \"y\"\nend\n";
-  const Ran plain = run_by("", text), made = run_by("strassen", text);
+  RunOptions low;
+  low.runner.low_memory = true;
+  const Ran plain = run(text, low), made = run_by("strassen", text);
   EXPECT_EQ(plain.kernel, "gemm_f32");
   EXPECT_EQ(made.kernel, "gemm_f32_strassen");
   EXPECT_EQ(difference(plain.outputs, made.outputs, 1e3), "");
@@ -108,6 +112,43 @@ TEST(StrassenProducts, ArePointwiseConvolutionsToo) {
   EXPECT_EQ(run(constant, options).kernel, "conv_f32_pointwise");
   const Ran late = run(text("  input %v: f32[150,300,1,1] \"v\"\n", "%v"), {});
   EXPECT_EQ(late.kernel, "conv_f32_pointwise");
+}
+
+// Sets without pairs leave the plain product as it is.
+bool has_pairs() {
+  const auto machine = describe_machine();
+  return machine.ok() && gemm_kernels(machine->isa).paired_weights != nullptr;
+}
+
+TEST(PairedProducts, OnlyWhereMemoryMayBeTaken) {
+  if (!has_pairs()) return;
+  const Forced forced("paired");
+  const std::string text = graph("  %1 = matmul(%x, %w)\n  %2 = add(%1, %b)\n  %3 = gelu(%2)\n  %y = add(%3, %2)\n");
+  RunOptions options;
+  const Ran fast = run(text, options);
+  EXPECT_EQ(fast.kernel, "gemm_f32_paired");
+  EXPECT_NE(fast.choice.find("(chosen)"), std::string::npos);
+  for (int threads : {2, 3, 8}) {
+    options.threads = threads;
+    EXPECT_EQ(difference(fast.outputs, run(text, options).outputs, 0), "") << threads;
+  }
+  options.runner.low_memory = true;
+  const Ran low = run(text, options);
+  EXPECT_EQ(low.kernel, "gemm_f32");
+  EXPECT_LE(fast.weight_bytes, low.weight_bytes + 2 * 160 * sizeof(float));
+  EXPECT_EQ(difference(low.outputs, fast.outputs, static_cast<double>(kDepth)), "");
+}
+
+// Also with a residual that stands where the result does.
+TEST(PairedProducts, ArePointwiseConvolutionsToo) {
+  if (!has_pairs()) return;
+  const std::string text = "graph \"conv\"\n  input %x: f32[2,300,7,9] \"x\"\n" + weights("w", {300, 300, 1, 1}) +
+                           weights("b", {300}) + "  %1 = conv(%x, %w, %b)\n  %2 = abs(%1)\n  %3 = conv(%2, %w, %b)\n" +
+                           "  %4 = add(%3, %1)\n  %y = relu(%4)\n  output %y \"y\"\nend\n";
+  const Ran plain = run_by("pointwise", text), made = run_by("paired", text);
+  EXPECT_EQ(plain.kernel, "conv_f32_pointwise");
+  EXPECT_EQ(made.kernel, "conv_f32_paired");
+  EXPECT_EQ(difference(plain.outputs, made.outputs, 1e3), "");
 }
 
 }  // namespace
