@@ -57,6 +57,11 @@ double paired_error(int64_t k) {
   return kRoundingUnit * sqrt((2.0 / 3 * 5 / 6 / 3 + 2.0 / 9 / 6) * depth + 8.0 / 9);
 }
 
+double paired_error_of_large(int64_t k) {
+  const double depth = static_cast<double>(k), carried = 4 * depth;
+  return kRoundingUnit * sqrt(2 * depth / 3 * carried * carried / 3 / (8 * depth)) + paired_error(k);
+}
+
 int64_t paired_weights_size(const GemmProblem& p) { return panel_count(p.n) * paired_panel(p.k); }
 
 }  // namespace mica

@@ -8,8 +8,8 @@
 // time. Pairs (0, 1) and (4, 5) of each six steps of k are, the third one and what is left of k are plain.
 //
 // The sums x1 + y2 lose what is small beside the other one. So B's columns and A's rows are scaled by powers of two to
-// about the variance 1, and an output by their inverses: exactly. Its error is then near a plain chain's, whatever the
-// sizes of rows and columns are.
+// a mean size of about 1, and an output by their inverses: exactly. Its error is then near a plain chain's, whatever
+// the sizes of rows and columns are.
 //
 // An output is the same sums in the same order however rows and columns are split. A row or a panel of columns with a
 // NaN, an infinity or numbers beyond 2^±40 is multiplied as a plain product would, to the same bits.
@@ -45,6 +45,10 @@ bool paired_pays(const GemmProblem& problem, const GemmLimits& limits, double cy
 // u²/3. The row's and the column's sums err by (k/3)² · u²/6 each; the two additions of a pair by u²/3 of their
 // product's variance 4, k/3 times. Relative to k:  u² · (0.222 k + 0.89).
 double paired_error(int64_t k);
+// At most, where large elements stand in pairs, which scales keep at 4 k in sum: a chain may carry that sum to its end.
+// Its 2k/3 roundings of (4k)² · u²/3 are, where two elements make the sum, to be held against their squares, 8k, times
+// the column's k, over k: 2/3 k · u.
+double paired_error_of_large(int64_t k);
 
 // B's columns scaled and in panels, two lines in front of each, from the panels of B: panels first to last - 1.
 struct PairedWeights {

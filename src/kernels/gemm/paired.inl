@@ -6,7 +6,6 @@
 // instructions among which a processor looks for what it can begin: two panels side by side would have too few
 // registers for that.
 #pragma once
-#include "kernels/gemm/batch.inl"
 #include "kernels/gemm/paired.h"
 #include "kernels/gemm/tile.inl"
 
@@ -24,21 +23,37 @@ struct PairedRows {
   bool scaled;  // some scale is not 1
 };
 
-MICA_INLINE int exponent_of(float x) { return static_cast<int>(__builtin_bit_cast(uint32_t, x) >> 23); }
+MICA_INLINE int exponent_of(float x) { return static_cast<int>(__builtin_bit_cast(uint32_t, x) << 1 >> 24); }
 MICA_INLINE float power_of_two(int e) { return __builtin_bit_cast(float, static_cast<uint32_t>(127 + e) << 23); }
-// Whether numbers whose sizes add up to `sum` can be scaled.
-MICA_INLINE bool can_scale(float sum) { return sum <= 0x1p40f && sum >= 0x1p-40f; }
+
+// Of a row or a column: the sum of its elements' sizes, and of its pairs' products.
+struct PairedSums {
+  float sizes, pairs;
+};
+// What elements are multiplied with, and its inverse, which is 0 where all of them are zero. `plain`: none will do.
+struct PairedScale {
+  float scale, inverse;
+  bool plain;
+};
+// To a mean size of 1, unless it is within 2^±kept already; smaller where large elements stand in pairs: an output errs
+// by its row's and its column's sum of pairs, which would be many times as large as sums of usual sizes.
+MICA_INLINE PairedScale paired_scale(const PairedSums& sums, int64_t depth, int kept) {
+  constexpr float kMost = 0x1p40f, kMostPairs = 2;
+  if (!(sums.sizes <= kMost && sums.sizes >= 1 / kMost)) return {1, 0, sums.sizes != 0};
+  const auto count = static_cast<float>(depth);
+  int e = exponent_of(sums.sizes) - exponent_of(count);
+  if (e >= -kept && e < kept) e = 0;
+  const int over = exponent_of(sums.pairs) - 2 * e - exponent_of(kMostPairs * count);
+  if (over > 0) e += (over + 1) / 2;
+  return {power_of_two(-e), power_of_two(e), false};
+}
 
 // 1 for the lanes of three vectors side by side in which a pair begins.
 alignas(64) inline constexpr float kPairBegins[] = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0,  //
                                                     1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0,  //
                                                     0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0};
 
-// Of a row: the sum of its elements' sizes, and of its pairs' products.
-struct RowSums {
-  float sizes, pairs;
-};
-MICA_INLINE RowSums sums_of_row(const float* x, int64_t depth) {
+MICA_INLINE PairedSums sums_of_row(const float* x, int64_t depth) {
   const int64_t paired = depth / kPairedSteps * kPairedSteps;
   F32 size = zero(), sum[3] = {zero(), zero(), zero()};
   int64_t k = 0;
@@ -60,22 +75,20 @@ MICA_INLINE RowSums sums_of_row(const float* x, int64_t depth) {
   return {reduce_add(size), reduce_add(all)};
 }
 
-// What there is to know of `count` rows of A. Elements of a mean size between 1/4 and 4 stay as they are.
+// What there is to know of `count` rows of A.
 inline __attribute__((noinline)) void measure_rows(const float* a, int64_t stride, int count, int64_t depth,
                                                    PairedRows& rows) {
   rows.plain_count = 0;
   rows.scaled = false;
   for (int i = 0; i < count; ++i, a += stride) {
-    const RowSums sums = sums_of_row(a, depth);
-    const int e = exponent_of(sums.sizes) - exponent_of(static_cast<float>(depth));
-    const bool scalable = can_scale(sums.sizes), far = scalable && (e < -2 || e > 1);
-    const float scale = power_of_two(far ? -e : 0);
-    rows.scaled = rows.scaled || far;
-    rows.scale[i] = scale;
-    rows.inverse[i] = scalable ? power_of_two(far ? e : 0) : 0;
-    rows.less[i] = sums.pairs * scale * scale;
-    rows.plain[i] = !scalable && sums.sizes != 0;
-    rows.plain_count += rows.plain[i];
+    const PairedSums sums = sums_of_row(a, depth);
+    const PairedScale s = paired_scale(sums, depth, 2);
+    rows.scaled = rows.scaled || s.scale != 1;
+    rows.scale[i] = s.scale;
+    rows.inverse[i] = s.inverse;
+    rows.less[i] = sums.pairs * s.scale * s.scale;
+    rows.plain[i] = s.plain;
+    rows.plain_count += s.plain;
   }
 }
 
@@ -160,14 +173,14 @@ __attribute__((noinline)) void paired_tile(const PairedTile& t, int count, int64
 }
 
 using PairedTileFn = void (*)(const PairedTile&, int count, int64_t panels);
-struct PairedTiles {
+struct PairedHeight {
   PairedTileFn run;
   int rows;
 };
 // The lowest tile of so many rows.
-MICA_INLINE PairedTiles paired_tiles_of(int rows) {
-  constexpr PairedTiles kTilesOf[] = {{paired_tile<8>, 8}, {paired_tile<10>, 10}, {paired_tile<12>, 12}};
-  return kTilesOf[rows <= 8 ? 0 : rows <= 10 ? 1 : 2];
+MICA_INLINE PairedHeight paired_tile_of(int rows) {
+  constexpr PairedHeight kHeights[] = {{paired_tile<8>, 8}, {paired_tile<10>, 10}, {paired_tile<12>, 12}};
+  return kHeights[rows <= 8 ? 0 : rows <= 10 ? 1 : 2];
 }
 // Rows of the next tile of so many: of the highest ones, and at the end lower ones that leave out what there is not.
 MICA_INLINE int64_t paired_height(int64_t left) {
@@ -276,7 +289,7 @@ inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
     const int64_t left = end - row;
     count = paired_height(left);
     const float* const a = g.a + row * g.a_stride;
-    const PairedTiles fn = paired_tiles_of(static_cast<int>(count));
+    const PairedHeight fn = paired_tile_of(static_cast<int>(count));
     measure_rows(a, g.a_stride, static_cast<int>(count), p.k, rows);
     tile.a = a;
     tile.pitch = g.a_stride;
@@ -307,28 +320,27 @@ inline __attribute__((noinline)) void paired_weights(const PairedWeights& w, int
   for (int64_t p = first; p < last; ++p) {
     const float* const from = w.from + p * k * kPanel;
     float* const to = w.to + p * paired_panel(k);
-    F32 sizes = zero();
-    for (int64_t i = 0; i < k; ++i) sizes = add(sizes, abs(mul(alpha, load(from + i * kPanel))));
-    alignas(64) float of_column[kPanel], scale[kPanel], inverse[kPanel];
-    store(of_column, sizes);
-    bool plain = false;
-    for (int j = 0; j < kPanel; ++j) {
-      const bool scalable = can_scale(of_column[j]);
-      const int e = exponent_of(of_column[j]) - exponent_of(static_cast<float>(k));
-      plain = plain || (!scalable && of_column[j] != 0);
-      scale[j] = scalable ? power_of_two(-e) : 0;
-      inverse[j] = scalable ? power_of_two(e) : 0;
-    }
-    const F32 factor = plain ? set1(1.0f) : load(scale);
-    F32 begin = plain ? set1(__builtin_nanf("")) : zero(), before = zero();
+    F32 size = zero(), pair = zero(), before = zero();
     for (int64_t i = 0; i < k; ++i) {
-      const F32 y = mul(mul(alpha, load(from + i * kPanel)), factor);
-      store(to + (kPairedLines + i) * kPanel, y);
+      const F32 y = mul(alpha, load(from + i * kPanel));
       const int64_t within = i % kPairedSteps;
-      if (i < paired && (within == 1 || within == 5)) begin = fnma(before, y, begin);
+      if (i < paired && (within == 1 || within == 5)) pair = fma(before, y, pair);
+      size = add(size, abs(y));
       before = y;
     }
-    store(to, begin);
+    alignas(64) float sizes[kPanel], pairs[kPanel], scale[kPanel], inverse[kPanel];
+    store(sizes, size);
+    store(pairs, pair);
+    bool plain = false;
+    for (int j = 0; j < kPanel; ++j) {
+      const PairedScale s = paired_scale({sizes[j], pairs[j]}, k, 0);
+      plain = plain || s.plain;
+      scale[j] = s.scale, inverse[j] = s.inverse;
+    }
+    const F32 factor = plain ? set1(1.0f) : load(scale);
+    for (int64_t i = 0; i < k; ++i)
+      store(to + (kPairedLines + i) * kPanel, mul(mul(alpha, load(from + i * kPanel)), factor));
+    store(to, plain ? set1(__builtin_nanf("")) : neg(mul(mul(pair, factor), factor)));
     store(to + kPanel, plain ? set1(1.0f) : load(inverse));
   }
 }

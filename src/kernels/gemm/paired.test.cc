@@ -204,6 +204,30 @@ TEST_P(Paired, SmallAndLargeKeepTheirDigits) {
   }
 }
 
+// A few elements far larger than all others, that stand in pairs: an output errs by its largest terms.
+TEST_P(Paired, LargeElementsInPairs) {
+  for (const float large : {30.0f, 1e3f, 1e6f})
+    for (int64_t k : {96, 3072}) {
+      Product p(24, 32, k);
+      for (int64_t i : {k - 6, k - 5, k - 2, k - 1}) {  // whose pairs the chain meets last
+        p.a_at(5, i) = i % 2 ? large : -large;
+        p.b[i * 32 + 9] = large / std::sqrt(static_cast<float>(k));
+      }
+      p.run(GetParam());
+      for (int64_t i = 0; i < 24; ++i)
+        for (int64_t j = 0; j < 32; ++j) {
+          double row = 0, column = 0;
+          for (int64_t t = 0; t < k; ++t) {
+            row += std::pow(p.a_at(i, t), 2);
+            column += std::pow(p.b[t * 32 + j], 2);
+          }
+          ASSERT_NEAR(p.c_at(i, j), p.sum_at(i, j),
+                      2 * paired_error_of_large(k) * std::sqrt(row * column / static_cast<double>(k)))
+              << large << ": " << i << ", " << j;
+        }
+    }
+}
+
 TEST_P(Paired, ErrorIsAsPredicted) {
   for (int64_t k : {64, 300, 1024}) {
     Product p(128, 96, k);
