@@ -63,7 +63,7 @@ TEST(PointwiseChoice, StrassensAlgorithmFitsProducts) {
 }
 
 TEST(PointwiseChoice, PairsWhereUnitsAreTheLimit) {
-  const GemmLimits half{.adds_apart = true}, whole{};
+  const GemmLimits half{.adds_apart = true, .half_units = true}, whole{};
   const auto chosen = [](const ConvCase& c, const GemmLimits& limits, const ConvPolicy& policy = {}) {
     return choose_conv_algorithm(c.p, Isa::kAvx512, limits, policy);
   };

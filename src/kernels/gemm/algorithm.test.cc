@@ -9,7 +9,7 @@ namespace mica {
 namespace {
 
 constexpr GemmPolicy kForced{.force = GemmAlgorithm::kStrassen}, kForcedPairs{.force = GemmAlgorithm::kPaired};
-constexpr GemmLimits kApart{.l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .adds_apart = true};
+constexpr GemmLimits kApart{.l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .adds_apart = true, .half_units = true};
 
 // Large products, where B is constant and memory permits it.
 TEST(GemmAlgorithms, AreChosenByShape) {
@@ -53,6 +53,7 @@ TEST(GemmAlgorithms, PairsWhereAdditionsAreFree) {
   EXPECT_EQ(chosen(p), GemmAlgorithm::kPaired);
   EXPECT_EQ(chosen({.m = 784, .n = 256, .k = 512}), GemmAlgorithm::kPaired);
   EXPECT_EQ(chosen(p, {}), GemmAlgorithm::kPlain);
+  EXPECT_EQ(chosen(p, {.adds_apart = true}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen(p, {}, kForcedPairs), GemmAlgorithm::kPaired);
   EXPECT_EQ(chosen(p, kApart, {.low_memory = true}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen(p, kApart, {.force = GemmAlgorithm::kPaired, .low_memory = true}), GemmAlgorithm::kPlain);

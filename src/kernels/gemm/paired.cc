@@ -49,7 +49,7 @@ double paired_cycles(const GemmProblem& p, const GemmLimits& limits) {
 }
 
 bool paired_pays(const GemmProblem& p, const GemmLimits& limits, double cycles, double plain_cycles) {
-  return limits.adds_apart && p.m >= kLeastRows && cycles * kMargin < plain_cycles;
+  return limits.adds_apart && limits.half_units && p.m >= kLeastRows && cycles * kMargin < plain_cycles;
 }
 
 double paired_error(int64_t k) {

@@ -36,7 +36,8 @@ GemmChoice choose_paired(const GemmProblem& problem, Isa isa, const GemmLimits& 
 
 // Cycles of one core.
 double paired_cycles(const GemmProblem& problem, const GemmLimits& limits);
-// Whether it gains more than measurements scatter by: where additions have units of their own.
+// Whether it gains more than measurements scatter by: where additions have units of their own, and units are half as
+// wide as vectors. Beside whole ones, three loads would have to begin in each cycle, where two do.
 bool paired_pays(const GemmProblem& problem, const GemmLimits& limits, double cycles, double plain_cycles);
 
 // The standard deviation of an output's error, relative to that of the output, in the model of strassen_error
