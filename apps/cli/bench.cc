@@ -213,7 +213,7 @@ std::function<int()> add_bench(Words& words) {
                  "load, first run and peak memory, in a process of its own for each way of using memory, instead");
   words.option("--force", flags->force, "take this algorithm wherever it fits")
       .one_of({"implicit", "pointwise", "depthwise", "grouped", "spread", "filter", "winograd", "winograd4",
-               "winograd6", "winograd8", "strassen"});
+               "winograd6", "winograd8", "strassen", "paired"});
   const Word trace =
       words.option("--trace", flags->trace, "write the stages of one run as JSON for Perfetto").not_empty();
   explain.excludes(layers).excludes(trace);

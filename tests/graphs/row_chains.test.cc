@@ -1,6 +1,7 @@
 // Chains of rows: the same bits as stage by stage, for awkward windows, branches, batches and any number of threads.
 #include <gtest/gtest.h>
 
+#include "support/forced.h"
 #include "support/run_graph.h"
 
 namespace mica {
@@ -33,8 +34,7 @@ Problem inverted(const char* name, const std::string& size, const std::string& m
               middle + "\n  %10 = conv(%9, %f)\n  %y = sigmoid(%10)\n"};
 }
 
-std::vector<Problem> problems() {
-  const std::string w3 = weights("a", {6, 3, 3, 3}) + weights("b", {6, 6, 3, 3}) + weights("c", {4, 6, 1, 1});
+std::vector<Problem> inverted_problems() {
   return {
       inverted("stride1", "13,9", "groups=24, pads=[1,1,1,1]"),
       inverted("stride2", "15,10", "groups=24, pads=[1,1,1,1], strides=[2,2]"),
@@ -46,38 +46,48 @@ std::vector<Problem> problems() {
       inverted("dilated_columns", "11,29", "groups=24, pads=[1,4,1,4], dilations=[1,4]"),
       inverted("windows_as_wide_as_parts", "5,27", "groups=24, pads=[1,4,1,4], dilations=[1,4]"),
       inverted("windows_wider_than_half", "5,12", "groups=24, pads=[1,6,1,6], dilations=[1,6]"),
-      {"implicit", "1,3,21,8", w3,
-       "  %1 = conv(%x, %a) pads=[1,1,1,1], strides=[2,1]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) pads=[2,1,1,0], "
-       "strides=[1,2]\n"
-       "  %y = conv(%3, %c)\n"},
-      {"gaps", "1,3,23,8", w3,
-       "  %1 = conv(%x, %a) pads=[0,1,0,1]\n  %2 = conv(%1, %c) strides=[4,1]\n  %y = relu(%2)\n"},
-      {"pools", "2,3,25,11", w3,
-       "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
-       "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[3,2], strides=[2,1], pads=[1,0,2,1], "
-       "count_include_pad=true, ceil_mode=true\n"},
-      {"padding_only", "1,3,6,5", w3,
-       "  %1 = conv(%x, %a) pads=[3,1,5,1]\n  %2 = conv(%1, %b) pads=[4,1,4,1]\n  %y = conv(%2, %c)\n"},
-      {"branches", "2,3,18,7", w3 + weights("d", {6, 3, 1, 1}) + weights("s", {1, 6, 1, 1}) + weights("h", {18, 1}),
-       "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = mul(%3, %s)\n"
-       "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
-       "  %y = conv(%8, %c)\n"},
-      {"wide_pools", "2,3,25,37", w3,
-       "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
-       "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[2,3], strides=[1,1], pads=[0,1,1,2], "
-       "count_include_pad=true, ceil_mode=true\n"},
-      {"wide_branches", "2,3,7,21", w3 + weights("d", {6, 3, 1, 1}) + weights("h", {7, 1}) + weights("r", {21}),
-       "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = add(%3, %r)\n"
-       "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
-       "  %y = conv(%8, %c)\n"},
-      {"one_axis", "2,3,50", weights("a", {6, 3, 5}) + weights("b", {6, 1, 3}) + weights("c", {4, 6, 1}),
-       "  %1 = conv(%x, %a) pads=[2,2]\n  %2 = conv(%1, %b) groups=6, dilations=[3], pads=[3,3]\n"
-       "  %3 = relu(%2)\n  %y = conv(%3, %c) strides=[2]\n"},
-      {"three_axes", "2,3,9,4,5",
-       weights("a", {6, 3, 3, 1, 3}) + weights("b", {6, 1, 3, 3, 1}) + weights("c", {4, 6, 1, 1, 1}),
-       "  %1 = conv(%x, %a) pads=[1,0,1,1,0,1]\n  %2 = conv(%1, %b) groups=6, pads=[1,1,0,1,1,0]\n"
-       "  %y = conv(%2, %c)\n"},
   };
+}
+
+std::vector<Problem> problems() {
+  const std::string w3 = weights("a", {6, 3, 3, 3}) + weights("b", {6, 6, 3, 3}) + weights("c", {4, 6, 1, 1});
+  std::vector<Problem> all = inverted_problems();
+  for (Problem p : std::initializer_list<Problem>{
+           {"implicit", "1,3,21,8", w3,
+            "  %1 = conv(%x, %a) pads=[1,1,1,1], strides=[2,1]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) pads=[2,1,1,0], "
+            "strides=[1,2]\n"
+            "  %y = conv(%3, %c)\n"},
+           {"gaps", "1,3,23,8", w3,
+            "  %1 = conv(%x, %a) pads=[0,1,0,1]\n  %2 = conv(%1, %c) strides=[4,1]\n  %y = relu(%2)\n"},
+           {"pools", "2,3,25,11", w3,
+            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
+            "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[3,2], strides=[2,1], pads=[1,0,2,1], "
+            "count_include_pad=true, ceil_mode=true\n"},
+           {"padding_only", "1,3,6,5", w3,
+            "  %1 = conv(%x, %a) pads=[3,1,5,1]\n  %2 = conv(%1, %b) pads=[4,1,4,1]\n  %y = conv(%2, %c)\n"},
+           {"branches", "2,3,18,7",
+            w3 + weights("d", {6, 3, 1, 1}) + weights("s", {1, 6, 1, 1}) + weights("h", {18, 1}),
+            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = mul(%3, %s)\n"
+            "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
+            "  %y = conv(%8, %c)\n"},
+           {"wide_pools", "2,3,25,37", w3,
+            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
+            "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[2,3], strides=[1,1], pads=[0,1,1,2], "
+            "count_include_pad=true, ceil_mode=true\n"},
+           {"wide_branches", "2,3,7,21", w3 + weights("d", {6, 3, 1, 1}) + weights("h", {7, 1}) + weights("r", {21}),
+            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = add(%3, %r)\n"
+            "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
+            "  %y = conv(%8, %c)\n"},
+           {"one_axis", "2,3,50", weights("a", {6, 3, 5}) + weights("b", {6, 1, 3}) + weights("c", {4, 6, 1}),
+            "  %1 = conv(%x, %a) pads=[2,2]\n  %2 = conv(%1, %b) groups=6, dilations=[3], pads=[3,3]\n"
+            "  %3 = relu(%2)\n  %y = conv(%3, %c) strides=[2]\n"},
+           {"three_axes", "2,3,9,4,5",
+            weights("a", {6, 3, 3, 1, 3}) + weights("b", {6, 1, 3, 3, 1}) + weights("c", {4, 6, 1, 1, 1}),
+            "  %1 = conv(%x, %a) pads=[1,0,1,1,0,1]\n  %2 = conv(%1, %b) groups=6, pads=[1,1,0,1,1,0]\n"
+            "  %y = conv(%2, %c)\n"},
+       })
+    all.push_back(std::move(p));
+  return all;
 }
 
 bool has_chain(const Session& session) {
@@ -99,11 +109,11 @@ std::vector<OwnedTensor> run(const std::string& text, const RunOptions& options,
   return outputs;
 }
 
-TEST(RowChains, SameBitsAsStageByStage) {
-  for (const Problem& problem : problems()) {
+void expect_the_same_bits(const std::vector<Problem>& all, bool low_memory) {
+  for (const Problem& problem : all) {
     SCOPED_TRACE(problem.name);
     RunOptions options;
-    options.runner.low_memory = true;  // no Winograd, which takes whole pictures, on any instruction set
+    options.runner.low_memory = low_memory;
     options.runner.row_chains = RowChainMode::kNever;
     const auto wanted = run(text_of(problem), options, false);
     ASSERT_FALSE(wanted.empty());
@@ -113,6 +123,14 @@ TEST(RowChains, SameBitsAsStageByStage) {
       EXPECT_EQ(difference(wanted, run(text_of(problem), options, true), 0), "") << threads;
     }
   }
+}
+
+// With little memory there is no Winograd, which takes whole pictures, on any instruction set.
+TEST(RowChains, SameBitsAsStageByStage) { expect_the_same_bits(problems(), true); }
+
+TEST(RowChains, SameBitsInPairs) {
+  const support::Forced forced("paired");
+  expect_the_same_bits(inverted_problems(), false);
 }
 
 // What somebody looks at exists: results in the middle that are outputs, and all of them for a callback.

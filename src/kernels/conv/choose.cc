@@ -40,6 +40,12 @@ int64_t out_pixels(const ConvProblem& p) { return p.images * p.out[0] * p.out[1]
 int64_t taps_of(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] * p.kernel[2]; }
 bool all_are(const int64_t (&v)[3], int64_t x) { return v[0] == x && v[1] == x && v[2] == x; }
 
+// Of each pixel with the same weights.
+bool is_product(const ConvProblem& p) {
+  return taps_of(p) == 1 && p.groups == 1 && all_are(p.stride, 1) && all_are(p.pad, 0) && p.in[0] == p.out[0] &&
+         p.in[1] == p.out[1] && p.in[2] == p.out[2];
+}
+
 double flops_of(const ConvProblem& p) {
   const int64_t products = p.in_channels / p.groups * taps_of(p);  // for one output
   return 2.0 * static_cast<double>(out_pixels(p)) * static_cast<double>(p.out_channels) * static_cast<double>(products);
@@ -262,6 +268,19 @@ void choose_winograd(const ConvProblem& p, bool on_the_way, Isa isa, const GemmL
       plane.all_points() * (c.tile_block * (winograd_row(plane, in) + c.n_group * kPanel) + 32 + weights);
 }
 
+// Lines may lie apart, as those of a chain's bands: each is a task then.
+void choose_in_pairs(const ConvProblem& p, Isa isa, GemmLimits limits, ConvChoice& c) {
+  GemmProblem product = pointwise_product(p);
+  c.by_rows = !conv_fits(p, ConvAlgorithm::kPointwise);
+  if (c.by_rows) {
+    product.m = p.out[2];
+    limits.threads = 1;
+  }
+  c.gemm = choose_paired(product, isa, limits);
+  c.tasks = c.by_rows ? p.images * p.out[0] * p.out[1] : c.gemm.tasks;
+  c.scratch_floats = c.gemm.scratch_floats;
+}
+
 // Few planes, at least one, whose offsets at every step of k stay near.
 bool plane_steps_fit(const ConvProblem& p) {
   const int64_t steps = taps_of(p) * p.in_channels;
@@ -330,8 +349,7 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
     case ConvAlgorithm::kAuto:
     case ConvAlgorithm::kImplicit: return true;
     case ConvAlgorithm::kPointwise:
-      return taps_of(p) == 1 && p.groups == 1 && all_are(p.stride, 1) && all_are(p.pad, 0) && p.in[0] == p.out[0] &&
-             p.in[1] == p.out[1] && p.in[2] == p.out[2] && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
+      return is_product(p) && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
     case ConvAlgorithm::kDepthwise:
       return kWithDepthwise && p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 &&
              !p.residual_in_place;
@@ -348,8 +366,7 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
     case ConvAlgorithm::kStrassen:
       return kWithStrassen && conv_fits(p, ConvAlgorithm::kPointwise) && strassen_fits(pointwise_product(p)) &&
              !p.residual_in_place;
-    case ConvAlgorithm::kPaired:
-      return kWithPaired && conv_fits(p, ConvAlgorithm::kPointwise) && paired_fits(pointwise_product(p), Isa::kAvx512);
+    case ConvAlgorithm::kPaired: return kWithPaired && is_product(p) && paired_fits(pointwise_product(p), Isa::kAvx512);
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd && winograd_plane(p, algorithm).fits && !p.residual_in_place;
@@ -439,11 +456,12 @@ ConvChoice choose_conv(const ConvProblem& p, ConvAlgorithm algorithm, Isa isa, c
   c.algorithm = algorithm == ConvAlgorithm::kAuto ? choose_conv_algorithm(p, isa, limits) : algorithm;
   c.tile_rows = gemm_tile_rows(isa);
   if (out_pixels(p) <= 0 || p.out_channels <= 0) return c;
-  const bool paired = kWithPaired && c.algorithm == ConvAlgorithm::kPaired;
-  if (paired || c.algorithm == ConvAlgorithm::kPointwise) {
-    c.gemm = paired ? choose_paired(pointwise_product(p), isa, limits) : choose_gemm(pointwise_product(p), isa, limits);
+  if (c.algorithm == ConvAlgorithm::kPointwise) {
+    c.gemm = choose_gemm(pointwise_product(p), isa, limits);
     c.tasks = c.gemm.tasks;
     c.scratch_floats = c.gemm.scratch_floats;
+  } else if (kWithPaired && c.algorithm == ConvAlgorithm::kPaired) {
+    choose_in_pairs(p, isa, limits, c);
   } else if (kWithStrassen && c.algorithm == ConvAlgorithm::kStrassen) {
     c.strassen = choose_strassen(pointwise_product(p), isa, limits);
     c.gemm = c.strassen.product;

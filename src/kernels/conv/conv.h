@@ -134,6 +134,7 @@ struct ConvChoice {
   ConvAlgorithm algorithm = ConvAlgorithm::kImplicit;
   GemmChoice gemm;          // kPointwise, kPaired, kStrassen's products, and kImplicit when `gathered`
   StrassenChoice strassen;  // kStrassen
+  // kPaired by_rows: each output line is a product of its own.
   // kImplicit: a tile is up to tile_rows output pixels, of one row when by_rows, else of the batch in a line. Its part
   // of the input is read in place where it lies inside, and gathered where not: `segments` runs of segment_k floats for
   // each pixel. `by_taps`: not gathered, but multiplied tap by tap for the pixels that find it inside.

@@ -11,6 +11,20 @@
 namespace mica::MICA_ISA {
 namespace {
 
+// Lines that lie apart, each as a product in pairs.
+void run_lines(const ConvArgs& args, GemmArgs g, int64_t task_begin, int64_t task_end, float* scratch) {
+  const ConvProblem& p = args.problem;
+  g.problem.m = p.out[2];
+  for (int64_t line = task_begin; line < task_end; ++line) {
+    const int64_t plane = line / p.out[1];
+    const Pixel o{plane / p.out[0], plane % p.out[0], line % p.out[1], 0};
+    g.a = args.x + at(p.in_view, o);
+    g.c = args.y + at(p.out_view, o);
+    if (args.epilogue.residual) g.epilogue.residual = args.epilogue.residual + at(p.residual_view, o);
+    gemm_kernels.run(g, 0, g.choice.tasks, scratch);
+  }
+}
+
 // All pixels as rows of a product: the input's own, or gathered ones.
 void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, float* scratch) {
   const ConvProblem& p = args.problem;
@@ -26,6 +40,8 @@ void run_pointwise(const ConvArgs& args, int64_t task_begin, int64_t task_end, f
   g.c_stride = p.out_view.pixel;
   g.epilogue = args.epilogue;
   g.epilogue.residual_stride = p.residual_view.pixel;
+  if (kWithPaired && c.algorithm == ConvAlgorithm::kPaired && c.by_rows)
+    return run_lines(args, g, task_begin, task_end, scratch);
   if (!kWithStrassen || c.algorithm != ConvAlgorithm::kStrassen)
     return gemm_kernels.run(g, task_begin, task_end, scratch);
   gemm_kernels.strassen({g, c.strassen}, task_begin, task_end, scratch);

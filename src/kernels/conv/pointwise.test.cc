@@ -43,6 +43,29 @@ TEST_P(Pointwise, ByStrassensAlgorithm) { expect_right(GetParam(), ConvAlgorithm
 
 INSTANTIATE_TEST_SUITE_P(Every, Pointwise, testing::ValuesIn(every_isa()), IsaName());
 
+// As bands of a chain have them.
+TEST(PointwisePairs, LinesThatLieApart) {
+  for (const Isa isa : every_isa()) {
+    if (!gemm_kernels(isa).paired_weights) continue;
+    for (const auto& [height, width] : {std::pair{1, 9}, {5, 1}, {4, 13}, {3, 26}})
+      for (const bool residual : {false, true}) {
+        ConvCase c = pointwise(height, width, 50, 41);
+        c.p.in_view.row += 7, c.p.out_view.row += 11, c.p.residual_view.row += 3;
+        c.p.in_view.image = c.p.in_view.depth = height * c.p.in_view.row;
+        c.p.out_view.image = c.p.out_view.depth = height * c.p.out_view.row;
+        c.p.residual_view.image = c.p.residual_view.depth = height * c.p.residual_view.row;
+        c.x.resize(static_cast<size_t>(c.p.images * c.p.in_view.image), 0.5f);
+        c.residual.resize(static_cast<size_t>(c.p.images * c.p.residual_view.image), -0.25f);
+        c.y.assign(static_cast<size_t>(c.p.images * c.p.out_view.image), ConvCase::kUntouched);
+        c.slack = 3;
+        if (residual) c.epilogue.residual = c.residual.data();
+        SCOPED_TRACE(testing::Message() << height << "x" << width);
+        c.run(isa, ConvAlgorithm::kPaired, {.threads = 2}, 1);
+        ASSERT_NO_FATAL_FAILURE(c.check());
+      }
+  }
+}
+
 TEST(PointwisePairs, OnSetsThatHaveThem) {
   for (const Isa isa : every_isa())
     if (gemm_kernels(isa).paired_weights) expect_right(isa, ConvAlgorithm::kPaired);

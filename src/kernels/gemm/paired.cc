@@ -18,7 +18,7 @@ constexpr double kTileCycles = 20, kTileRowCycles = 2, kRowCycles = 16, kLineCyc
 constexpr double kStepCycles = 1.03 * 4 / 6 / 2;
 // What is predicted to take this much less is taken. Fewer rows are not worth a tile.
 constexpr double kMargin = 1.05;
-constexpr int64_t kLeastRows = 8;
+constexpr int64_t kLeastRows = 10;
 
 }  // namespace
 

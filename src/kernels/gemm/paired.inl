@@ -179,14 +179,13 @@ struct PairedHeight {
 };
 // The lowest tile of so many rows.
 MICA_INLINE PairedHeight paired_tile_of(int rows) {
-  constexpr PairedHeight kHeights[] = {{paired_tile<8>, 8}, {paired_tile<10>, 10}, {paired_tile<12>, 12}};
-  return kHeights[rows <= 8 ? 0 : rows <= 10 ? 1 : 2];
+  constexpr PairedHeight kHeights[] = {{paired_tile<10>, 10}, {paired_tile<12>, 12}};
+  return kHeights[rows > 10];
 }
-// Rows of the next tile of so many: of the highest ones, and at the end lower ones that leave out what there is not.
+// Rows of the next tile of so many: lower ones as long as the highest ones would leave over rows that there are not.
 MICA_INLINE int64_t paired_height(int64_t left) {
   const int64_t tiles = (left + kPairedRows - 1) / kPairedRows, less = tiles * kPairedRows - left;
-  if (tiles == 1) return left;
-  return tiles > 3 || less < 2 ? kPairedRows : less < 4 ? 10 : 8;
+  return tiles == 1 ? left : less < 2 ? kPairedRows : 10;
 }
 
 // One row by one panel as a plain product multiplies them.
