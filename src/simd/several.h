@@ -16,6 +16,7 @@ struct Several {
   // Vector by vector: GCC copies a structure that leaves registers in pieces of half a vector, some of them by way of
   // integers, and a whole vector that is read right behind waits for them.
   MICA_INLINE Several(const Several& other) { MICA_UNROLL for (int i = 0; i < kCount; ++i) v[i] = other.v[i]; }
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): it writes what is there
   MICA_INLINE Several& operator=(const Several& other) {
     MICA_UNROLL for (int i = 0; i < kCount; ++i) v[i] = other.v[i];
     return *this;

@@ -298,7 +298,7 @@ void run_row_blocks(RowBlock block, int64_t rows);
 // The products of a point: by all rows at once or, where `rows` fetch, a few panels at a time, behind the last of which
 // come those of the next point, `next`.
 MICA_INLINE void winograd_point(const WinogradBlock& block, const TileTask& task, const PointWeights& w,
-                                const PointWeights& next, int64_t point, RowBlock& rows) {
+                                const PointWeights& next, int64_t point, RowBlock rows) {
   constexpr int64_t kStep = 2;
   const int64_t panels = task.panel_end - task.panel_begin, tiles = task.tile_end - task.tile_begin;
   const int64_t count = (tiles + gemm_kernels.tile_rows - 1) / gemm_kernels.tile_rows;
