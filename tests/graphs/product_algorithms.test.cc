@@ -49,6 +49,19 @@ std::string graph(const std::string& product) {
          weights("w", {kDepth, 150}) + weights("b", {150}) + product + "  output %y \"y\"\nend\n";
 }
 
+// Whether the text says of this algorithm that it was chosen.
+bool is_chosen(const Ran& ran, const std::string& name) {
+  const size_t at = ran.choice.find(name + " ");
+  return at != std::string::npos && ran.choice.substr(0, ran.choice.find_first_of(";.", at)).ends_with("(chosen)");
+}
+
+void expect_the_same_for_threads(const Ran& ran, const std::string& text, RunOptions options) {
+  for (int threads : {2, 3, 8}) {
+    options.threads = threads;
+    EXPECT_EQ(difference(ran.outputs, run(text, options).outputs, 0), "") << threads;
+  }
+}
+
 Ran run_by(const char* algorithm, const std::string& text) {
   const Forced forced(algorithm);
   return run(text, {});
@@ -61,12 +74,9 @@ TEST(StrassenProducts, OnlyWhereMemoryMayBeTaken) {
   const Ran fast = run(text, options);
   EXPECT_EQ(fast.kernel, "gemm_f32_strassen");
   EXPECT_NE(fast.choice.find("plain "), std::string::npos);
-  EXPECT_NE(fast.choice.find("(chosen)"), std::string::npos) << fast.choice;
+  EXPECT_TRUE(is_chosen(fast, "strassen")) << fast.choice;
   EXPECT_NE(fast.choice.find(". m=202 n=150 k=300 halves=101x80x150 "), std::string::npos) << fast.choice;
-  for (int threads : {2, 3, 8}) {
-    options.threads = threads;
-    EXPECT_EQ(difference(fast.outputs, run(text, options).outputs, 0), "") << threads;
-  }
+  expect_the_same_for_threads(fast, text, options);
   options.runner.low_memory = true;
   const Ran low = run(text, options);
   EXPECT_EQ(low.kernel, "gemm_f32");
@@ -102,6 +112,7 @@ TEST(StrassenProducts, ArePointwiseConvolutionsToo) {
   RunOptions options;
   const Ran fast = run(constant, options);
   EXPECT_EQ(fast.kernel, "conv_f32_strassen");
+  EXPECT_TRUE(is_chosen(fast, "strassen")) << fast.choice;
   EXPECT_NE(fast.choice.find(". strassen "), std::string::npos) << fast.choice;
   EXPECT_EQ(difference(plain.outputs, fast.outputs, static_cast<double>(kDepth)), "");
   for (int threads : {2, 3}) {
@@ -127,11 +138,8 @@ TEST(PairedProducts, OnlyWhereMemoryMayBeTaken) {
   RunOptions options;
   const Ran fast = run(text, options);
   EXPECT_EQ(fast.kernel, "gemm_f32_paired");
-  EXPECT_NE(fast.choice.find("(chosen)"), std::string::npos);
-  for (int threads : {2, 3, 8}) {
-    options.threads = threads;
-    EXPECT_EQ(difference(fast.outputs, run(text, options).outputs, 0), "") << threads;
-  }
+  EXPECT_TRUE(is_chosen(fast, "paired")) << fast.choice;
+  expect_the_same_for_threads(fast, text, options);
   options.runner.low_memory = true;
   const Ran low = run(text, options);
   EXPECT_EQ(low.kernel, "gemm_f32");

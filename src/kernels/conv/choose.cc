@@ -41,7 +41,7 @@ int64_t taps_of(const ConvProblem& p) { return p.kernel[0] * p.kernel[1] * p.ker
 bool all_are(const int64_t (&v)[3], int64_t x) { return v[0] == x && v[1] == x && v[2] == x; }
 
 // Of each pixel with the same weights.
-bool is_product(const ConvProblem& p) {
+bool is_pixelwise(const ConvProblem& p) {
   return taps_of(p) == 1 && p.groups == 1 && all_are(p.stride, 1) && all_are(p.pad, 0) && p.in[0] == p.out[0] &&
          p.in[1] == p.out[1] && p.in[2] == p.out[2];
 }
@@ -349,7 +349,7 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
     case ConvAlgorithm::kAuto:
     case ConvAlgorithm::kImplicit: return true;
     case ConvAlgorithm::kPointwise:
-      return is_product(p) && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
+      return is_pixelwise(p) && has_no_gaps(p.in_view, p.in, p.images) && out_has_no_gaps(p);
     case ConvAlgorithm::kDepthwise:
       return kWithDepthwise && p.groups == p.in_channels && p.groups == p.out_channels && taps_of(p) > 0 &&
              !p.residual_in_place;
@@ -366,7 +366,8 @@ bool conv_fits(const ConvProblem& p, ConvAlgorithm algorithm) {
     case ConvAlgorithm::kStrassen:
       return kWithStrassen && conv_fits(p, ConvAlgorithm::kPointwise) && strassen_fits(pointwise_product(p)) &&
              !p.residual_in_place;
-    case ConvAlgorithm::kPaired: return kWithPaired && is_product(p) && paired_fits(pointwise_product(p), Isa::kAvx512);
+    case ConvAlgorithm::kPaired:
+      return kWithPaired && is_pixelwise(p) && paired_fits(pointwise_product(p), Isa::kAvx512);
     case ConvAlgorithm::kWinograd4:
     case ConvAlgorithm::kWinograd6:
     case ConvAlgorithm::kWinograd8: return kWithWinograd && winograd_plane(p, algorithm).fits && !p.residual_in_place;

@@ -85,15 +85,24 @@ TEST(PointwiseChoice, StrassensAlgorithmFitsProducts) {
   EXPECT_FALSE(fits(pointwise(4, 4, 8, 1).p));
 }
 
-TEST(PointwiseChoice, PairsWhereUnitsAreTheLimit) {
-  const GemmLimits half{.adds_apart = true, .half_units = true}, whole{};
+TEST(PointwiseChoice, PairsBesideHalfWideUnits) {
+  const GemmLimits limits{.adds_apart = true, .half_units = true};
+  const auto chosen = [&](const ConvCase& c) { return choose_conv_algorithm(c.p, Isa::kAvx512, limits); };
+  EXPECT_EQ(chosen(pointwise(14, 7, 512, 512)), ConvAlgorithm::kPaired);
+  EXPECT_EQ(chosen(pointwise(28, 14, 128, 256)), ConvAlgorithm::kPaired);
+  EXPECT_EQ(chosen(pointwise(56, 56, 16, 16)), ConvAlgorithm::kPointwise);  // too few steps and columns
+}
+
+TEST(PointwiseChoice, StrassensAlgorithmWhereUnitsAreTheLimit) {
+  const GemmLimits half{.adds_apart = true}, whole{};
   const auto chosen = [](const ConvCase& c, const GemmLimits& limits, const ConvPolicy& policy = {}) {
     return choose_conv_algorithm(c.p, Isa::kAvx512, limits, policy);
   };
   const ConvCase deep = pointwise(14, 7, 512, 512), shallow = pointwise(28, 14, 128, 256);
-  EXPECT_EQ(chosen(deep, half), ConvAlgorithm::kPaired);
+  EXPECT_EQ(chosen(deep, half), ConvAlgorithm::kStrassen);
   EXPECT_EQ(chosen(deep, whole), ConvAlgorithm::kPointwise);
-  EXPECT_EQ(chosen(pointwise(56, 56, 16, 16), half), ConvAlgorithm::kPointwise);  // too few steps and columns
+  EXPECT_EQ(chosen(shallow, half), ConvAlgorithm::kPointwise);
+  EXPECT_EQ(chosen(pointwise(7, 3, 512, 512), half), ConvAlgorithm::kPointwise);  // too few rows for the weights
   EXPECT_EQ(chosen(deep, half, {.low_memory = true}), ConvAlgorithm::kPointwise);
   EXPECT_EQ(chosen(deep, half, {.is_phase = true}), ConvAlgorithm::kPointwise);
   EXPECT_EQ(chosen(deep, half, {.from_panels = false}), ConvAlgorithm::kPointwise);

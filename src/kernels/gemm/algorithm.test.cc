@@ -9,7 +9,7 @@ namespace mica {
 namespace {
 
 constexpr GemmPolicy kForced{.force = GemmAlgorithm::kStrassen}, kForcedPairs{.force = GemmAlgorithm::kPaired};
-constexpr GemmLimits kApart{.l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .adds_apart = true, .half_units = true};
+constexpr GemmLimits kHalfWide{.l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .adds_apart = true, .half_units = true};
 
 // Large products, where B is constant and memory permits it.
 TEST(GemmAlgorithms, AreChosenByShape) {
@@ -35,19 +35,17 @@ TEST(GemmAlgorithms, AreChosenByShape) {
 
 // Units of their own take additions off long vectors only: with short ones it is what must begin that counts.
 TEST(GemmAlgorithms, UnitsForAdditionsHelpLongVectors) {
-  const auto pays = [](const GemmProblem& p, Isa isa) {
-    return gemm_candidates(p, isa, kApart).of(GemmAlgorithm::kStrassen).pays;
-  };
   const GemmProblem p{.m = 784, .n = 256, .k = 512};
-  EXPECT_TRUE(pays(p, Isa::kAvx512));
-  EXPECT_FALSE(pays(p, Isa::kAvx2));
-  EXPECT_TRUE(pays({.m = 196, .n = 256, .k = 1024}, Isa::kAvx2));
+  const GemmLimits apart{.l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .adds_apart = true};
+  EXPECT_EQ(choose_gemm_algorithm(p, Isa::kAvx512, apart, {}), GemmAlgorithm::kStrassen);
+  EXPECT_EQ(choose_gemm_algorithm(p, Isa::kAvx2, apart, {}), GemmAlgorithm::kPlain);
+  EXPECT_EQ(choose_gemm_algorithm({.m = 196, .n = 256, .k = 1024}, Isa::kAvx2, apart, {}), GemmAlgorithm::kStrassen);
 }
 
 // Pairs, where additions have units of their own: of deep products with many columns, not of few steps or columns,
 // whose rows' sums are not worth it, nor of one row, which waits for its weights.
 TEST(GemmAlgorithms, PairsWhereAdditionsAreFree) {
-  const auto chosen = [](const GemmProblem& p, const GemmLimits& limits = kApart, const GemmPolicy& policy = {},
+  const auto chosen = [](const GemmProblem& p, const GemmLimits& limits = kHalfWide, const GemmPolicy& policy = {},
                          Isa isa = Isa::kAvx512) { return choose_gemm_algorithm(p, isa, limits, policy); };
   const GemmProblem p{.m = 196, .n = 192, .k = 192};
   EXPECT_EQ(chosen(p), GemmAlgorithm::kPaired);
@@ -55,14 +53,14 @@ TEST(GemmAlgorithms, PairsWhereAdditionsAreFree) {
   EXPECT_EQ(chosen(p, {}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen(p, {.adds_apart = true}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen(p, {}, kForcedPairs), GemmAlgorithm::kPaired);
-  EXPECT_EQ(chosen(p, kApart, {.low_memory = true}), GemmAlgorithm::kPlain);
-  EXPECT_EQ(chosen(p, kApart, {.force = GemmAlgorithm::kPaired, .low_memory = true}), GemmAlgorithm::kPlain);
-  EXPECT_EQ(chosen(p, kApart, kForcedPairs, Isa::kAvx2), GemmAlgorithm::kPlain);
+  EXPECT_EQ(chosen(p, kHalfWide, {.low_memory = true}), GemmAlgorithm::kPlain);
+  EXPECT_EQ(chosen(p, kHalfWide, {.force = GemmAlgorithm::kPaired, .low_memory = true}), GemmAlgorithm::kPlain);
+  EXPECT_EQ(chosen(p, kHalfWide, kForcedPairs, Isa::kAvx2), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen({.m = 3136, .n = 24, .k = 96}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen({.m = 12544, .n = 64, .k = 16}), GemmAlgorithm::kPlain);
   EXPECT_EQ(chosen({.m = 1, .n = 1024, .k = 1024}), GemmAlgorithm::kPlain);
-  EXPECT_EQ(chosen({.m = 196, .n = 192, .k = 192, .batch = {1, 2}}, kApart, kForcedPairs), GemmAlgorithm::kPlain);
-  EXPECT_EQ(chosen({.m = 196, .n = 192, .k = 192, .a_form = MatrixForm::kTransposed}, kApart, kForcedPairs),
+  EXPECT_EQ(chosen({.m = 196, .n = 192, .k = 192, .batch = {1, 2}}, kHalfWide, kForcedPairs), GemmAlgorithm::kPlain);
+  EXPECT_EQ(chosen({.m = 196, .n = 192, .k = 192, .a_form = MatrixForm::kTransposed}, kHalfWide, kForcedPairs),
             GemmAlgorithm::kPlain);
 }
 

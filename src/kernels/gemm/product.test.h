@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "base/isa.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/pack/pack.h"
 
@@ -79,5 +80,26 @@ struct TestProduct {
       }
   }
 };
+
+// Of an algorithm's product: every place of a residual, with two threads.
+template <class Product>
+void check_epilogues(Isa isa) {
+  for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
+    for (int residual : {0, 1, 2})
+      for (int64_t m : {30, 31})
+        for (int64_t n : {64, 85}) {
+          SCOPED_TRACE(testing::Message()
+                       << static_cast<int>(kind) << " residual " << residual << " " << m << "x" << n);
+          Product p(m, n, 41);
+          GemmEpilogue& e = p.g.epilogue;
+          e.bias = p.bias.data();
+          e.activation = kind;
+          e.a = -0.5f, e.b = 0.75f;
+          if (residual) e.residual = p.residual.data();
+          e.residual_last = residual == 2;
+          p.run(isa, {.threads = 2}, 1);
+          ASSERT_NO_FATAL_FAILURE(p.check());
+        }
+}
 
 }  // namespace mica

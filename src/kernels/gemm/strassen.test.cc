@@ -76,24 +76,7 @@ TEST_P(Strassen, ATransposed) {
     }
 }
 
-TEST_P(Strassen, Epilogues) {
-  for (Activation kind : {Activation::kNone, Activation::kClip, Activation::kTanh})
-    for (int residual : {0, 1, 2})
-      for (int64_t m : {30, 31})
-        for (int64_t n : {64, 85}) {
-          SCOPED_TRACE(testing::Message()
-                       << static_cast<int>(kind) << " residual " << residual << " " << m << "x" << n);
-          Product p(m, n, 41);
-          GemmEpilogue& e = p.g.epilogue;
-          e.bias = p.bias.data();
-          e.activation = kind;
-          e.a = -0.5f, e.b = 0.75f;
-          if (residual) e.residual = p.residual.data();
-          e.residual_last = residual == 2;
-          p.run(GetParam(), {.threads = 2}, 1);
-          ASSERT_NO_FATAL_FAILURE(p.check());
-        }
-}
+TEST_P(Strassen, Epilogues) { check_epilogues<Product>(GetParam()); }
 
 TEST_P(Strassen, TheSplitAndTheBlocksChangeNoBit) {
   for (int64_t m : {61, 402}) {

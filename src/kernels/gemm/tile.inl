@@ -416,28 +416,31 @@ __attribute__((noinline)) void run_tiles(const RowBlock& block) {
   }
 }
 
-// The same for any number of rows up to kMaxRows.
+// On to the rows of C below `rows` of the block's.
+MICA_INLINE void pass_rows(RowBlock& block, int64_t rows) {
+  block.c += rows * block.c_stride;
+  if (block.residual) block.residual += rows * block.epilogue->residual_stride;
+  block.row += rows;
+}
+
+// All panels against any number of rows up to kMaxRows.
 void run_row_block(const RowBlock& block) {
   if (has_tile(block.rows)) return run_tiles(block);
   RowBlock part = block;
   part.rows = (block.rows + 1) / 2;
   run_tiles(part);
   part.a_first += part.rows * block.a_stride;
-  part.c += part.rows * block.c_stride;
-  if (part.residual) part.residual += part.rows * block.epilogue->residual_stride;
-  part.row += part.rows;
+  pass_rows(part, part.rows);
   part.rows = block.rows - part.rows;
   part.fetches = 0;
   part.first_rows = false;
   run_tiles(part);
 }
 
-// On to the rows below `rows` of the block's; `a` is its one segment.
+// Those of A, too; `a` is the block's one segment.
 MICA_INLINE void pass_rows(RowBlock& block, const float*& a, int64_t rows) {
   a += rows * block.a_stride;
-  block.c += rows * block.c_stride;
-  if (block.residual) block.residual += rows * block.epilogue->residual_stride;
-  block.row += rows;
+  pass_rows(block, rows);
 }
 
 }  // namespace mica::MICA_ISA
