@@ -29,18 +29,21 @@ void transpose_matrix(const float* in, int64_t in_stride, float* out, int64_t ou
       const float* from = in + i * in_stride;
       if (by_lines && i + kAheadRows < whole)
         prefetch_rows(from + kAheadRows * in_stride + line, in_stride, end - line);
-      int64_t j = line;
-      F32 block[kLanes];
-      for (; j + kLanes <= end; j += kLanes) {
-        MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load(from + r * in_stride + j);
+      for (int64_t j = line; j < end; j += kLanes) {
+        F32 block[kLanes];
+        const bool is_whole = j + kLanes <= end;
+        const auto width = static_cast<int>(is_whole ? kLanes : end - j);
+        if (is_whole)
+          MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load(from + r * in_stride + j);
+        else
+          MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load_partial(from + r * in_stride + j, width);
         transpose(block);
-        MICA_UNROLL for (int r = 0; r < kLanes; ++r) store(out + (j + r) * out_stride + i, block[r]);
+        float* to = out + j * out_stride + i;
+        MICA_UNROLL for (int r = 0; r < kLanes; ++r, to += out_stride) {
+          if (r == width) break;
+          store(to, block[r]);
+        }
       }
-      if (j == end) continue;
-      const auto width = static_cast<int>(end - j);
-      MICA_UNROLL for (int r = 0; r < kLanes; ++r) block[r] = load_partial(from + r * in_stride + j, width);
-      transpose(block);
-      for (int r = 0; r < width; ++r) store(out + (j + r) * out_stride + i, block[r]);
     }
   }
   for (int64_t i = whole; i < rows; ++i) {

@@ -20,6 +20,39 @@ constexpr double kStepCycles = 1.03 * 4 / 6 / 2;
 constexpr double kMargin = 1.05;
 constexpr int64_t kLeastRows = 10;
 
+// So many rows by so many panels.
+double rows_cycles(int64_t rows, int64_t panel_count, int64_t depth) {
+  const int64_t tile_count = paired_tiles(rows), low = least(paired_low_tiles(rows), tile_count);
+  const auto tiles = static_cast<double>(tile_count), panels = static_cast<double>(panel_count),
+             k = static_cast<double>(depth);
+  // A tile computes all of its rows.
+  const auto computed = static_cast<double>(tile_count * kPairedRows - low * (kPairedRows - kPairedLowRows));
+  return computed * panels * (k * kStepCycles + kTileRowCycles) + tiles * panels * kTileCycles +
+         static_cast<double>(rows) * (kRowCycles + k / kPanel * kLineCycles);
+}
+
+// About as many tasks as there are. Those that share rows measure them each.
+void split_into_tasks(const GemmProblem& p, int64_t threads, GemmChoice& c) {
+  const int64_t wanted = threads > 1 ? c.tasks : 1, panels = panel_count(p.n), tiles = paired_tiles(p.m);
+  double fewest = INFINITY;
+  for (int64_t parts = 1; parts <= least(wanted, panels); ++parts) {
+    const int64_t n_block = ceil_div(panels, parts), n_tasks = ceil_div(panels, n_block);
+    const int64_t of_rows = ceil_div(wanted, n_tasks), most_rows = wanted == 1 ? 1 : least(2 * of_rows, tiles);
+    for (int64_t m_tasks = least(ceil_div(of_rows, 2), tiles); m_tasks <= most_rows; ++m_tasks) {
+      const int64_t m_block = ceil_div(p.m, m_tasks);
+      const auto of_a_thread = static_cast<double>(ceil_div(m_tasks * n_tasks, threads));
+      const double cycles = of_a_thread * rows_cycles(m_block, n_block, p.k);
+      if (cycles >= fewest) continue;
+      fewest = cycles;
+      c.m_block = m_block;
+      c.m_tasks = m_tasks;
+      c.n_block = n_block;
+      c.n_tasks = n_tasks;
+    }
+  }
+  c.tasks = c.m_tasks * c.n_tasks;
+}
+
 }  // namespace
 
 bool paired_fits(const GemmProblem& p, Isa isa) {
@@ -29,6 +62,7 @@ bool paired_fits(const GemmProblem& p, Isa isa) {
 
 GemmChoice choose_paired(const GemmProblem& p, Isa isa, const GemmLimits& limits) {
   GemmChoice c = choose_gemm(p, isa, limits);
+  split_into_tasks(p, limits.threads, c);
   c.tile_rows = kPairedRows;
   c.n_group = c.n_block;
   c.k_block = p.k;
@@ -40,12 +74,8 @@ GemmChoice choose_paired(const GemmProblem& p, Isa isa, const GemmLimits& limits
 }
 
 double paired_cycles(const GemmProblem& p, const GemmLimits& limits) {
-  const double m = static_cast<double>(p.m), k = static_cast<double>(p.k),
-               panels = static_cast<double>(panel_count(p.n));
-  const double tiles = ceil(m / kPairedRows);
-  const double cycles = m * panels * (k * kStepCycles + kTileRowCycles) + tiles * panels * kTileCycles +
-                        m * (kRowCycles + k / kPanel * kLineCycles);
-  return overlapped(cycles, panels * k * kPanel * 4, limits);
+  const double bytes = static_cast<double>(panels_size(p.k, p.n)) * 4;
+  return overlapped(rows_cycles(p.m, panel_count(p.n), p.k), bytes, limits);
 }
 
 bool paired_pays(const GemmProblem& p, const GemmLimits& limits, double cycles, double plain_cycles) {

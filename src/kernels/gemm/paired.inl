@@ -179,13 +179,9 @@ struct PairedHeight {
 };
 // The lowest tile of so many rows.
 MICA_INLINE PairedHeight paired_tile_of(int rows) {
-  constexpr PairedHeight kHeights[] = {{paired_tile<10>, 10}, {paired_tile<12>, 12}};
-  return kHeights[rows > 10];
-}
-// Rows of the next tile of so many: lower ones as long as the highest ones would leave over rows that there are not.
-MICA_INLINE int64_t paired_height(int64_t left) {
-  const int64_t tiles = (left + kPairedRows - 1) / kPairedRows, less = tiles * kPairedRows - left;
-  return tiles == 1 ? left : less < 2 ? kPairedRows : 10;
+  constexpr PairedHeight kHeights[] = {{paired_tile<kPairedLowRows>, kPairedLowRows},
+                                       {paired_tile<kPairedRows>, kPairedRows}};
+  return kHeights[rows > kPairedLowRows];
 }
 
 // One row by one panel as a plain product multiplies them.
@@ -274,33 +270,34 @@ inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
   const int64_t m_task = task % choice.m_tasks, n_task = task / choice.m_tasks, panels = panel_count(p.n);
   const int64_t first = n_task * choice.n_block, behind = first + choice.n_block;
   const int64_t last = behind < panels ? behind : panels;
-  const int64_t end = p.m * (m_task + 1) / choice.m_tasks;
+  const int64_t row_begin = p.m * m_task / choice.m_tasks, row_end = p.m * (m_task + 1) / choice.m_tasks;
   const bool clips = e.activation == Activation::kClip;
   PairedRows rows;
   float* const copy = scratch + kPairedRows * kPairedPanels * kPanel;
   const int64_t pitch = paired_pitch(p.k);
-  PairedTile tile{.depth = p.k,
-                  .rows = &rows,
-                  .c_stride = g.c_stride,
-                  .lo = clips ? e.a : -__builtin_inff(),
-                  .hi = clips ? e.b : __builtin_inff()};
-  for (int64_t row = p.m * m_task / choice.m_tasks, count; row < end; row += count) {
-    const int64_t left = end - row;
-    count = paired_height(left);
+  PairedTile t{.depth = p.k,
+               .rows = &rows,
+               .c_stride = g.c_stride,
+               .lo = clips ? e.a : -__builtin_inff(),
+               .hi = clips ? e.b : __builtin_inff()};
+  int64_t low = paired_low_tiles(row_end - row_begin);
+  for (int64_t row = row_begin, count; row < row_end; row += count, --low) {
+    const int64_t height = low > 0 ? kPairedLowRows : kPairedRows;
+    count = row_end - row < height ? row_end - row : height;
     const float* const a = g.a + row * g.a_stride;
     const PairedHeight fn = paired_tile_of(static_cast<int>(count));
     measure_rows(a, g.a_stride, static_cast<int>(count), p.k, rows);
-    tile.a = a;
-    tile.pitch = g.a_stride;
+    t.a = a;
+    t.pitch = g.a_stride;
     // A tile reads as many rows as it has.
     if (rows.scaled || fn.rows != count || rows_collide(g.a_stride)) {
       copy_scaled(a, g.a_stride, static_cast<int>(count), p.k, copy, pitch, rows);
-      tile.a = copy;
-      tile.pitch = pitch;
+      t.a = copy;
+      t.pitch = pitch;
     }
     PairedCall call{.g = g,
                     .a = a,
-                    .tile = tile,
+                    .tile = t,
                     .c = g.c + row * g.c_stride,
                     .buffer = scratch,
                     .residual = e.residual ? e.residual + row * e.residual_stride : nullptr,

@@ -1,6 +1,7 @@
 // Products of terms in pairs against a double loop, on every instruction set of the machine that has them.
 #include "kernels/gemm/paired.h"
 
+#include "base/integers.h"
 #include "device/cpu/every_isa.h"
 #include "kernels/gemm/algorithm.h"
 #include "kernels/gemm/product.test.h"
@@ -117,6 +118,34 @@ TEST_P(Paired, TheSplitChangesNoBit) {
       for (size_t i = 0; i < whole.size(); ++i) ASSERT_TRUE(same(p.c[i], whole[i])) << threads << ": " << i;
     }
   }
+}
+
+// Of the layers of networks: no thread computes 5 % more than its share, tiles whole as they are, and every row and
+// panel is some task's.
+TEST(PairedChoice, ThreadsHaveEqualShares) {
+  for (int64_t m : {49, 100, 144, 196, 197, 400, 784, 1000})
+    for (int64_t panels : {12, 32, 48})
+      for (int threads : {1, 2, 4}) {
+        const GemmProblem p{.m = m, .n = panels * kPanel, .k = 384};
+        const GemmChoice c = choose_paired(p, Isa::kAvx512, {.threads = threads});
+        SCOPED_TRACE(testing::Message() << m << " x " << panels << ", " << threads << ": " << c.m_tasks << " x "
+                                        << c.n_tasks);
+        ASSERT_EQ(c.tasks, c.m_tasks * c.n_tasks);
+        int64_t computed = 0, rows = 0;  // by most tasks
+        for (int64_t i = 0; i < c.m_tasks; ++i) {
+          const int64_t of_task = m * (i + 1) / c.m_tasks - m * i / c.m_tasks;
+          const int64_t tiles = paired_tiles(of_task), low = std::min(paired_low_tiles(of_task), tiles);
+          const int64_t of_tiles = tiles * kPairedRows - low * (kPairedRows - kPairedLowRows);
+          ASSERT_GE(of_tiles, of_task);
+          rows += of_task;
+          computed = std::max(computed, of_tiles);
+        }
+        ASSERT_EQ(rows, m);
+        ASSERT_GE(c.n_tasks * c.n_block, panels);
+        ASSERT_LT((c.n_tasks - 1) * c.n_block, panels);
+        const int64_t turns = ceil_div(c.tasks, threads);
+        EXPECT_LE(static_cast<double>(turns * computed * c.n_block * threads), 1.05 * static_cast<double>(m * panels));
+      }
 }
 
 // A row is the same among others, whose heights of tiles and scales differ.
