@@ -210,11 +210,19 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   }
   // Every block passes all weights once: one with few rows waits for them.
   const int64_t wanted = least(work.tasks, (work.tiles + tile_rows / 2) / tile_rows);
-  const int64_t count = blocks < wanted ? wanted : blocks;
-  if (work.tasks == 1 || count <= limits.threads) return ceil_div(work.tiles, count);
+  const int64_t most_blocks = blocks < wanted ? wanted : blocks;
+  if (work.tasks == 1 || most_blocks <= limits.threads) return ceil_div(work.tiles, most_blocks);
   // Threads have as many blocks each: of seven, one of two threads would have four. `even_block` would cut blocks to
-  // far fewer rows than a register tile's.
-  return ceil_div(work.tiles, ceil_div(count, limits.threads) * limits.threads);
+  // far fewer rows than a register tile's. Not as many as are wanted where fewer ones have better heights of tiles.
+  int64_t best = 0;
+  double least_cost = 0;
+  for (int64_t count = ceil_div(blocks, limits.threads) * limits.threads;; count += limits.threads) {
+    const int64_t block = ceil_div(work.tiles, count);
+    const double cost = static_cast<double>(count) * overlapped(winograd_block_cycles(plane, work, block, isa, limits),
+                                                                static_cast<double>(weights), limits);
+    if (best == 0 || cost < least_cost) best = block, least_cost = cost;
+    if (count >= most_blocks) return best;
+  }
 }
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {
