@@ -22,18 +22,18 @@ constexpr int64_t kLeastRows = 10;
 
 // So many rows by so many panels.
 double rows_cycles(int64_t rows, int64_t panel_count, int64_t depth) {
-  const int64_t tile_count = paired_tiles(rows), low = least(paired_low_tiles(rows), tile_count);
-  const auto tiles = static_cast<double>(tile_count), panels = static_cast<double>(panel_count),
+  const PairedHeights heights = paired_heights(rows);
+  const auto tiles = static_cast<double>(heights.tiles), panels = static_cast<double>(panel_count),
              k = static_cast<double>(depth);
   // A tile computes all of its rows.
-  const auto computed = static_cast<double>(tile_count * kPairedRows - low * (kPairedRows - kPairedLowRows));
+  const auto computed = static_cast<double>(heights.rows());
   return computed * panels * (k * kStepCycles + kTileRowCycles) + tiles * panels * kTileCycles +
          static_cast<double>(rows) * (kRowCycles + k / kPanel * kLineCycles);
 }
 
 // About as many tasks as there are. Those that share rows measure them each.
 void split_into_tasks(const GemmProblem& p, int64_t threads, GemmChoice& c) {
-  const int64_t wanted = threads > 1 ? c.tasks : 1, panels = panel_count(p.n), tiles = paired_tiles(p.m);
+  const int64_t wanted = threads > 1 ? c.tasks : 1, panels = panel_count(p.n), tiles = paired_heights(p.m).tiles;
   double fewest = INFINITY;
   for (int64_t parts = 1; parts <= least(wanted, panels); ++parts) {
     const int64_t n_block = ceil_div(panels, parts), n_tasks = ceil_div(panels, n_block);
@@ -69,7 +69,7 @@ GemmChoice choose_paired(const GemmProblem& p, Isa isa, const GemmLimits& limits
   c.panel_rows = 0;
   c.k_outside = c.fetch_rows = c.copies_rows = false;
   c.paired = true;
-  c.scratch_floats = kPairedRows * (kPairedPanels * kPanel + paired_pitch(p.k));
+  c.scratch_floats = kPairedHighRows * (kPairedPanels * kPanel + paired_pitch(p.k));
   return c;
 }
 

@@ -22,22 +22,30 @@ namespace mica {
 // What a trimmed build may leave out (cmake/MicaTrim.cmake): it is then never chosen.
 inline constexpr bool kWithPaired = has_part("kernel", "gemm_f32_paired") || has_part("kernel", "conv_f32_paired");
 
-inline constexpr int64_t kPairedSteps = 6;                   // of k, that belong together
-inline constexpr int kPairedRows = 12, kPairedLowRows = 10;  // of the tiles that there are
-inline constexpr int64_t kPairedPanels = 4;                  // that are made in a buffer at a time
+inline constexpr int64_t kPairedSteps = 6;                                         // of k, that belong together
+inline constexpr int kPairedRows = 12, kPairedLowRows = 10, kPairedHighRows = 13;  // of a tile
+inline constexpr int64_t kPairedPanels = 4;  // that are made in a buffer at a time
 // Lines in front of a panel: what its columns' sums begin with, and the inverses of their scales.
 inline constexpr int64_t kPairedLines = 2;
 
 // Whether the algorithm can compute the problem at all: B in panels, one matrix, A by rows, AVX-512.
 bool paired_fits(const GemmProblem& problem, Isa isa);
 
-// So many rows go by in as few tiles as hold them: the first ones, at most so many, are low ones, which leaves no row
-// over, or one. (Always inlined: a copy outside the sets' namespaces could be another set's.)
-inline __attribute__((always_inline)) int64_t paired_tiles(int64_t rows) {
-  return (rows + kPairedRows - 1) / kPairedRows;
-}
-inline __attribute__((always_inline)) int64_t paired_low_tiles(int64_t rows) {
-  return (paired_tiles(rows) * kPairedRows - rows) / (kPairedRows - kPairedLowRows);
+// So many rows go by in as few tiles as hold them, of 12 rows, the first `others` of them of another height: 13 where
+// 12 are too few, or else 10, as many as there are and as leave no row over, or one. (Always inlined: a copy outside
+// the sets' namespaces could be another set's.)
+struct PairedHeights {
+  int64_t tiles, others;
+  int height;
+  __attribute__((always_inline)) int64_t rows() const {  // that are computed
+    return tiles * kPairedRows + others * (height - kPairedRows);
+  }
+};
+inline __attribute__((always_inline)) PairedHeights paired_heights(int64_t rows) {
+  const int64_t tiles = (rows + kPairedHighRows - 1) / kPairedHighRows, over = rows - tiles * kPairedRows;
+  if (over >= 0) return {tiles, over, kPairedHighRows};
+  const int64_t low = -over / (kPairedRows - kPairedLowRows);
+  return {tiles, low < tiles ? low : tiles, kPairedLowRows};
 }
 
 // Tasks of rows and panels, as many of each as leave the least to the thread with the most of them. Pure. The problem

@@ -15,10 +15,10 @@ inline constexpr bool kHasPaired = kWithPaired && kLanes == kPanel;
 
 // What is known of a row beside its elements.
 struct PairedRows {
-  float less[kPairedRows];     // is subtracted from its sums
-  float scale[kPairedRows];    // what its elements are multiplied with
-  float inverse[kPairedRows];  // of it; 0: all elements are zero
-  bool plain[kPairedRows];     // the row is multiplied as it is
+  float less[kPairedHighRows];     // is subtracted from its sums
+  float scale[kPairedHighRows];    // what its elements are multiplied with
+  float inverse[kPairedHighRows];  // of it; 0: all elements are zero
+  bool plain[kPairedHighRows];     // the row is multiplied as it is
   int plain_count;
   bool scaled;  // some scale is not 1
 };
@@ -180,8 +180,9 @@ struct PairedHeight {
 // The lowest tile of so many rows.
 MICA_INLINE PairedHeight paired_tile_of(int rows) {
   constexpr PairedHeight kHeights[] = {{paired_tile<kPairedLowRows>, kPairedLowRows},
-                                       {paired_tile<kPairedRows>, kPairedRows}};
-  return kHeights[rows > kPairedLowRows];
+                                       {paired_tile<kPairedRows>, kPairedRows},
+                                       {paired_tile<kPairedHighRows>, kPairedHighRows}};
+  return kHeights[(rows > kPairedLowRows) + (rows > kPairedRows)];
 }
 
 // One row by one panel as a plain product multiplies them.
@@ -273,16 +274,17 @@ inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
   const int64_t row_begin = p.m * m_task / choice.m_tasks, row_end = p.m * (m_task + 1) / choice.m_tasks;
   const bool clips = e.activation == Activation::kClip;
   PairedRows rows;
-  float* const copy = scratch + kPairedRows * kPairedPanels * kPanel;
+  float* const copy = scratch + kPairedHighRows * kPairedPanels * kPanel;
   const int64_t pitch = paired_pitch(p.k);
   PairedTile t{.depth = p.k,
                .rows = &rows,
                .c_stride = g.c_stride,
                .lo = clips ? e.a : -__builtin_inff(),
                .hi = clips ? e.b : __builtin_inff()};
-  int64_t low = paired_low_tiles(row_end - row_begin);
-  for (int64_t row = row_begin, count; row < row_end; row += count, --low) {
-    const int64_t height = low > 0 ? kPairedLowRows : kPairedRows;
+  const PairedHeights heights = paired_heights(row_end - row_begin);
+  int64_t others = heights.others;
+  for (int64_t row = row_begin, count; row < row_end; row += count, --others) {
+    const int64_t height = others > 0 ? heights.height : kPairedRows;
     count = row_end - row < height ? row_end - row : height;
     const float* const a = g.a + row * g.a_stride;
     const PairedHeight fn = paired_tile_of(static_cast<int>(count));

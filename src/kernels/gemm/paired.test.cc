@@ -134,11 +134,9 @@ TEST(PairedChoice, ThreadsHaveEqualShares) {
         int64_t computed = 0, rows = 0;  // by most tasks
         for (int64_t i = 0; i < c.m_tasks; ++i) {
           const int64_t of_task = m * (i + 1) / c.m_tasks - m * i / c.m_tasks;
-          const int64_t tiles = paired_tiles(of_task), low = std::min(paired_low_tiles(of_task), tiles);
-          const int64_t of_tiles = tiles * kPairedRows - low * (kPairedRows - kPairedLowRows);
-          ASSERT_GE(of_tiles, of_task);
+          ASSERT_GE(paired_heights(of_task).rows(), of_task);
           rows += of_task;
-          computed = std::max(computed, of_tiles);
+          computed = std::max(computed, paired_heights(of_task).rows());
         }
         ASSERT_EQ(rows, m);
         ASSERT_GE(c.n_tasks * c.n_block, panels);
