@@ -4,7 +4,8 @@
     bench/threads.py MODEL... [--mica build/mica] [--threads 2] [--seconds 1] [--rounds 5] [--patience 60]
                      [--json FILE]
 
-For each model, medians over rounds of `mica bench` runs, one thread and several in turn, each after its warm-up:
+For each model, medians over rounds of `mica bench` runs, one thread and several in turn, each after its warm-up (of
+times, medians; of runs a second, means):
   idle     time of one thread over that of several: how the work scales. Virtual processors may be threads of one core
            for a while, or of cores that share no cache: a round counts only when multiply-adds alone scale with the
            threads and a line of memory goes to the other thread and back in 150 ns, both before it and after it. Rounds
@@ -39,17 +40,17 @@ def start(options, model, threads, warm_up=0):
     return subprocess.Popen(command + ["--format", "json"], stdout=subprocess.PIPE, text=True)
 
 
-def finished(process):
+def finished(process, figure="median_ms"):
     text, _ = process.communicate()
     if process.returncode:
         sys.exit(f"mica bench ended with {process.returncode}")
-    return json.loads(text)["median_ms"]
+    return json.loads(text)[figure]
 
 
-def runs_at_once(options, model, threads, processes):
+def runs_at_once(options, model, threads, processes, figure="median_ms"):
     """Runs a millisecond of so many processes together."""
     together = [start(options, model, threads) for _ in range(processes)]
-    return sum(1 / finished(process) for process in together)
+    return sum(1 / finished(process, figure) for process in together)
 
 
 def times(options, model):
@@ -100,8 +101,9 @@ def busy_neighbour(processor):
 
 
 def four_at_once(options, model):
-    alone = finished(start(options, model, options.threads))
-    return runs_at_once(options, model, options.threads, 4) * alone
+    """By means: a run in which the process had to wait counts as much as the others."""
+    alone = finished(start(options, model, options.threads), "mean_ms")
+    return runs_at_once(options, model, options.threads, 4, "mean_ms") * alone
 
 
 def measure(options, model, neighbour):
