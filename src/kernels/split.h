@@ -19,6 +19,13 @@ inline int64_t even_block(int64_t units, int64_t wanted, int64_t threads) {
   return best;
 }
 
+// Rows of a task of at most `most` rows where the number of threads is not known: several tasks are even for four of
+// them, and so for two, unless rows are very few.
+inline int64_t rows_of_task(int64_t rows, int64_t most) {
+  if (rows <= 1 || rows <= most) return rows > 1 ? rows : 1;
+  return even_block(rows, most > 1 ? (rows + most - 1) / most : rows, 4);
+}
+
 // The loop that is to run innermost, of loops of which the last does: a row of fewer than `short_row` elements costs
 // more than strides do, and gives way to the next loop of `long_row` or more, or to the longest.
 inline int inner_loop(const int64_t* dims, int loops, int64_t short_row, int64_t long_row) {

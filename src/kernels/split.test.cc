@@ -27,6 +27,19 @@ TEST(EvenBlock, NoWorseThanEqualBlocks) {
       }
 }
 
+TEST(RowsOfTask, EvenForFourThreads) {
+  EXPECT_EQ(rows_of_task(197, 85), 50);  // four tasks, where three of 85 rows would be 170 and 27 for two threads
+  EXPECT_EQ(rows_of_task(49, 17), 13);
+  EXPECT_EQ(rows_of_task(5, 0), 1);  // a row is more than a task
+  for (int64_t rows : {0, 1, 7, 100}) EXPECT_EQ(rows_of_task(rows, 100), rows > 1 ? rows : 1);
+  for (int64_t rows = 2; rows < 500; ++rows)
+    for (int64_t most = 0; most < rows; ++most) {
+      const int64_t block = rows_of_task(rows, most);
+      ASSERT_GE(block, 1);
+      ASSERT_LE(block, most > 1 ? most : 1);
+    }
+}
+
 TEST(PanelsOfTask, PairsUnlessAThreadWouldHaveMore) {
   EXPECT_EQ(panels_of_task(64, 8, 2), 8);  // pairs: four tasks for each of two threads
   EXPECT_EQ(panels_of_task(64, 1, 2), 64);

@@ -24,6 +24,7 @@ namespace {
 
 // Elements that make a task: about 10 µs of memory traffic.
 constexpr int64_t kTaskElements = 32768;
+constexpr int64_t kChunkUnit = 64;  // of one long row: whole lines
 
 template <class F>
 void for_each_operand(ChainArgs& args, F&& f) {
@@ -149,9 +150,10 @@ void prepare_chain(ChainArgs& args) {
   const int64_t inner = args.dims[args.loops - 1];
   if (empty || args.all_rows == 0 || inner == 0) return;
   if (period == 1) join_rows(args);
-  args.chunk = inner < kTaskElements ? inner : kTaskElements / period * period;
+  const int64_t unit = period > 1 ? period : kChunkUnit;
+  args.chunk = inner < kTaskElements ? inner : rows_of_task((inner + unit - 1) / unit, kTaskElements / unit) * unit;
   args.chunks = (inner + args.chunk - 1) / args.chunk;
-  args.row_block = args.chunks > 1 ? 1 : kTaskElements / inner;
+  args.row_block = args.chunks > 1 ? 1 : rows_of_task(args.all_rows, kTaskElements / inner);
   args.tasks = (args.all_rows + args.row_block - 1) / args.row_block * args.chunks;
 }
 

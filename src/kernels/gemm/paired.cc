@@ -20,6 +20,10 @@ constexpr double kStepCycles = 1.03 * 4 / 6 / 2;
 constexpr double kMargin = 1.05;
 constexpr int64_t kLeastRows = 10;
 
+// Rows are split unless columns gain more than this: a thread's rows are those that it has just written, and that it
+// reads next. Few tasks leave little to take over from a thread that is late.
+constexpr double kColumnsPrice = 1.05, kFewTasksPrice = 1.02;
+
 // So many rows by so many panels.
 double rows_cycles(int64_t rows, int64_t panel_count, int64_t depth) {
   const PairedHeights heights = paired_heights(rows);
@@ -38,10 +42,11 @@ void split_into_tasks(const GemmProblem& p, int64_t threads, GemmChoice& c) {
   for (int64_t parts = 1; parts <= least(wanted, panels); ++parts) {
     const int64_t n_block = ceil_div(panels, parts), n_tasks = ceil_div(panels, n_block);
     const int64_t of_rows = ceil_div(wanted, n_tasks), most_rows = wanted == 1 ? 1 : least(2 * of_rows, tiles);
-    for (int64_t m_tasks = least(ceil_div(of_rows, 2), tiles); m_tasks <= most_rows; ++m_tasks) {
-      const int64_t m_block = ceil_div(p.m, m_tasks);
-      const auto of_a_thread = static_cast<double>(ceil_div(m_tasks * n_tasks, threads));
-      const double cycles = of_a_thread * rows_cycles(m_block, n_block, p.k);
+    for (int64_t m_tasks = least(ceil_div(of_rows, 4), tiles); m_tasks <= most_rows; ++m_tasks) {
+      const int64_t m_block = ceil_div(p.m, m_tasks), tasks = m_tasks * n_tasks;
+      const double price = (n_tasks > 1 ? kColumnsPrice : 1) * (2 * tasks < wanted ? kFewTasksPrice : 1);
+      const auto of_a_thread = static_cast<double>(ceil_div(tasks, threads));
+      const double cycles = of_a_thread * rows_cycles(m_block, n_block, p.k) * price;
       if (cycles >= fewest) continue;
       fewest = cycles;
       c.m_block = m_block;

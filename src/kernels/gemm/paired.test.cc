@@ -120,8 +120,8 @@ TEST_P(Paired, TheSplitChangesNoBit) {
   }
 }
 
-// Of the layers of networks: no thread computes 5 % more than its share, tiles whole as they are, and every row and
-// panel is some task's.
+// Of the layers of networks: no thread computes 7 % more than its share, tiles whole as they are (5 % are what rows are
+// preferred for), and every row and panel is some task's.
 TEST(PairedChoice, ThreadsHaveEqualShares) {
   for (int64_t m : {49, 100, 144, 196, 197, 400, 784, 1000})
     for (int64_t panels : {12, 32, 48})
@@ -142,7 +142,7 @@ TEST(PairedChoice, ThreadsHaveEqualShares) {
         ASSERT_GE(c.n_tasks * c.n_block, panels);
         ASSERT_LT((c.n_tasks - 1) * c.n_block, panels);
         const int64_t turns = ceil_div(c.tasks, threads);
-        EXPECT_LE(static_cast<double>(turns * computed * c.n_block * threads), 1.05 * static_cast<double>(m * panels));
+        EXPECT_LE(static_cast<double>(turns * computed * c.n_block * threads), 1.07 * static_cast<double>(m * panels));
       }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/isa.h"
+#include "kernels/split.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -25,7 +26,7 @@ const InterleaveKernels& interleave_kernels(Isa isa) {
 void prepare_interleave(InterleaveArgs& args) {
   constexpr int64_t kTaskBytes = 32 << 10;
   const int64_t row_bytes = std::max<int64_t>(1, args.parts * args.row * args.element);
-  args.row_block = std::clamp<int64_t>(kTaskBytes / row_bytes, 1, std::max<int64_t>(1, args.rows));
+  args.row_block = rows_of_task(args.rows, kTaskBytes / row_bytes);
   args.tasks = (args.rows + args.row_block - 1) / args.row_block;
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/norm/norm.h"
 
+#include "kernels/split.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -27,7 +28,7 @@ void prepare_norm(NormArgs& args) {
     args.tasks = elements > 0 ? args.rows / args.groups * ((args.groups + args.row_block - 1) / args.row_block) : 0;
     return;
   }
-  args.row_block = elements > 0 && elements < kTaskElements ? kTaskElements / elements : 1;
+  args.row_block = elements > 0 ? rows_of_task(args.rows, kTaskElements / elements) : 1;
   args.tasks = elements > 0 ? (args.rows + args.row_block - 1) / args.row_block : 0;
 }
 

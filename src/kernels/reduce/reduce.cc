@@ -1,6 +1,7 @@
 #include "kernels/reduce/reduce.h"
 
 #include "base/integers.h"
+#include "kernels/split.h"
 #include "mica_isas.inc"
 
 namespace mica {
@@ -41,7 +42,7 @@ void prepare_softmax(SoftmaxArgs& args) {
   args.lane_blocks = ceil_div(args.lanes, kLaneBlock);
   const int64_t rows = product(args.outer, args.outer_loops);
   const int64_t elements = args.n <= kShortAxis ? kTaskElements / 8 : kTaskElements;  // gathered one by one
-  args.row_block = args.lanes == 1 && args.n > 0 ? (elements / args.n > 1 ? elements / args.n : 1) : 1;
+  args.row_block = args.lanes == 1 && args.n > 0 ? rows_of_task(rows, elements / args.n) : 1;
   args.tasks = args.n == 0 ? 0 : ceil_div(rows, args.row_block) * args.lane_blocks;
 }
 
