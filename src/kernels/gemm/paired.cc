@@ -38,6 +38,7 @@ double rows_cycles(int64_t rows, int64_t panel_count, int64_t depth) {
 // About as many tasks as there are. Those that share rows measure them each.
 void split_into_tasks(const GemmProblem& p, int64_t threads, GemmChoice& c) {
   const int64_t wanted = threads > 1 ? c.tasks : 1, panels = panel_count(p.n), tiles = paired_heights(p.m).tiles;
+  if (c.tasks == 0) return;  // nothing to compute
   double fewest = INFINITY;
   for (int64_t parts = 1; parts <= least(wanted, panels); ++parts) {
     const int64_t n_block = ceil_div(panels, parts), n_tasks = ceil_div(panels, n_block);

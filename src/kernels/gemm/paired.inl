@@ -276,11 +276,11 @@ inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
   PairedRows rows;
   float* const copy = scratch + kPairedHighRows * kPairedPanels * kPanel;
   const int64_t pitch = paired_pitch(p.k);
-  PairedTile t{.depth = p.k,
-               .rows = &rows,
-               .c_stride = g.c_stride,
-               .lo = clips ? e.a : -__builtin_inff(),
-               .hi = clips ? e.b : __builtin_inff()};
+  PairedTile tile{.depth = p.k,
+                  .rows = &rows,
+                  .c_stride = g.c_stride,
+                  .lo = clips ? e.a : -__builtin_inff(),
+                  .hi = clips ? e.b : __builtin_inff()};
   const PairedHeights heights = paired_heights(row_end - row_begin);
   int64_t others = heights.others;
   for (int64_t row = row_begin, count; row < row_end; row += count, --others) {
@@ -289,17 +289,17 @@ inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
     const float* const a = g.a + row * g.a_stride;
     const PairedHeight fn = paired_tile_of(static_cast<int>(count));
     measure_rows(a, g.a_stride, static_cast<int>(count), p.k, rows);
-    t.a = a;
-    t.pitch = g.a_stride;
+    tile.a = a;
+    tile.pitch = g.a_stride;
     // A tile reads as many rows as it has.
     if (rows.scaled || fn.rows != count || rows_collide(g.a_stride)) {
       copy_scaled(a, g.a_stride, static_cast<int>(count), p.k, copy, pitch, rows);
-      t.a = copy;
-      t.pitch = pitch;
+      tile.a = copy;
+      tile.pitch = pitch;
     }
     PairedCall call{.g = g,
                     .a = a,
-                    .tile = t,
+                    .tile = tile,
                     .c = g.c + row * g.c_stride,
                     .buffer = scratch,
                     .residual = e.residual ? e.residual + row * e.residual_stride : nullptr,

@@ -146,6 +146,12 @@ TEST(PairedChoice, ThreadsHaveEqualShares) {
       }
 }
 
+TEST(PairedChoice, NothingToCompute) {
+  for (int threads : {1, 2})
+    for (const GemmProblem& p : {GemmProblem{.m = 0, .n = 32, .k = 24}, GemmProblem{.m = 9, .n = 0, .k = 24}})
+      EXPECT_EQ(choose_paired(p, Isa::kAvx512, {.threads = threads}).tasks, 0);
+}
+
 // A row is the same among others, whose heights of tiles and scales differ.
 TEST_P(Paired, ARowDoesNotDependOnItsNeighbours) {
   Product all(25, 40, 67);
