@@ -52,41 +52,41 @@ std::vector<Problem> inverted_problems() {
 std::vector<Problem> problems() {
   const std::string w3 = weights("a", {6, 3, 3, 3}) + weights("b", {6, 6, 3, 3}) + weights("c", {4, 6, 1, 1});
   std::vector<Problem> all = inverted_problems();
-  for (Problem p : std::initializer_list<Problem>{
-           {"implicit", "1,3,21,8", w3,
-            "  %1 = conv(%x, %a) pads=[1,1,1,1], strides=[2,1]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) pads=[2,1,1,0], "
-            "strides=[1,2]\n"
-            "  %y = conv(%3, %c)\n"},
-           {"gaps", "1,3,23,8", w3,
-            "  %1 = conv(%x, %a) pads=[0,1,0,1]\n  %2 = conv(%1, %c) strides=[4,1]\n  %y = relu(%2)\n"},
-           {"pools", "2,3,25,11", w3,
-            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
-            "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[3,2], strides=[2,1], pads=[1,0,2,1], "
-            "count_include_pad=true, ceil_mode=true\n"},
-           {"padding_only", "1,3,6,5", w3,
-            "  %1 = conv(%x, %a) pads=[3,1,5,1]\n  %2 = conv(%1, %b) pads=[4,1,4,1]\n  %y = conv(%2, %c)\n"},
-           {"branches", "2,3,18,7",
-            w3 + weights("d", {6, 3, 1, 1}) + weights("s", {1, 6, 1, 1}) + weights("h", {18, 1}),
-            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = mul(%3, %s)\n"
-            "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
-            "  %y = conv(%8, %c)\n"},
-           {"wide_pools", "2,3,25,37", w3,
-            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
-            "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[2,3], strides=[1,1], pads=[0,1,1,2], "
-            "count_include_pad=true, ceil_mode=true\n"},
-           {"wide_branches", "2,3,7,21", w3 + weights("d", {6, 3, 1, 1}) + weights("h", {7, 1}) + weights("r", {21}),
-            "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = add(%3, %r)\n"
-            "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
-            "  %y = conv(%8, %c)\n"},
-           {"one_axis", "2,3,50", weights("a", {6, 3, 5}) + weights("b", {6, 1, 3}) + weights("c", {4, 6, 1}),
-            "  %1 = conv(%x, %a) pads=[2,2]\n  %2 = conv(%1, %b) groups=6, dilations=[3], pads=[3,3]\n"
-            "  %3 = relu(%2)\n  %y = conv(%3, %c) strides=[2]\n"},
-           {"three_axes", "2,3,9,4,5",
-            weights("a", {6, 3, 3, 1, 3}) + weights("b", {6, 1, 3, 3, 1}) + weights("c", {4, 6, 1, 1, 1}),
-            "  %1 = conv(%x, %a) pads=[1,0,1,1,0,1]\n  %2 = conv(%1, %b) groups=6, pads=[1,1,0,1,1,0]\n"
-            "  %y = conv(%2, %c)\n"},
-       })
-    all.push_back(std::move(p));
+  all.insert(
+      all.end(),
+      {
+          {"implicit", "1,3,21,8", w3,
+           "  %1 = conv(%x, %a) pads=[1,1,1,1], strides=[2,1]\n  %2 = relu(%1)\n  %3 = conv(%2, %b) pads=[2,1,1,0], "
+           "strides=[1,2]\n"
+           "  %y = conv(%3, %c)\n"},
+          {"gaps", "1,3,23,8", w3,
+           "  %1 = conv(%x, %a) pads=[0,1,0,1]\n  %2 = conv(%1, %c) strides=[4,1]\n  %y = relu(%2)\n"},
+          {"pools", "2,3,25,11", w3,
+           "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
+           "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[3,2], strides=[2,1], pads=[1,0,2,1], "
+           "count_include_pad=true, ceil_mode=true\n"},
+          {"padding_only", "1,3,6,5", w3,
+           "  %1 = conv(%x, %a) pads=[3,1,5,1]\n  %2 = conv(%1, %b) pads=[4,1,4,1]\n  %y = conv(%2, %c)\n"},
+          {"branches", "2,3,18,7", w3 + weights("d", {6, 3, 1, 1}) + weights("s", {1, 6, 1, 1}) + weights("h", {18, 1}),
+           "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = mul(%3, %s)\n"
+           "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
+           "  %y = conv(%8, %c)\n"},
+          {"wide_pools", "2,3,25,37", w3,
+           "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = max_pool(%1) kernel=[3,3], strides=[2,2], pads=[1,1,1,1], "
+           "ceil_mode=true\n  %3 = conv(%2, %c)\n  %y = average_pool(%3) kernel=[2,3], strides=[1,1], pads=[0,1,1,2], "
+           "count_include_pad=true, ceil_mode=true\n"},
+          {"wide_branches", "2,3,7,21", w3 + weights("d", {6, 3, 1, 1}) + weights("h", {7, 1}) + weights("r", {21}),
+           "  %1 = conv(%x, %a) pads=[1,1,1,1]\n  %2 = conv(%x, %d)\n  %3 = mul(%1, %2)\n  %4 = add(%3, %r)\n"
+           "  %5 = tanh(%4)\n  %6 = conv(%5, %b) pads=[1,1,1,1]\n  %7 = add(%6, %h)\n  %8 = sub(%7, %5)\n"
+           "  %y = conv(%8, %c)\n"},
+          {"one_axis", "2,3,50", weights("a", {6, 3, 5}) + weights("b", {6, 1, 3}) + weights("c", {4, 6, 1}),
+           "  %1 = conv(%x, %a) pads=[2,2]\n  %2 = conv(%1, %b) groups=6, dilations=[3], pads=[3,3]\n"
+           "  %3 = relu(%2)\n  %y = conv(%3, %c) strides=[2]\n"},
+          {"three_axes", "2,3,9,4,5",
+           weights("a", {6, 3, 3, 1, 3}) + weights("b", {6, 1, 3, 3, 1}) + weights("c", {4, 6, 1, 1, 1}),
+           "  %1 = conv(%x, %a) pads=[1,0,1,1,0,1]\n  %2 = conv(%1, %b) groups=6, pads=[1,1,0,1,1,0]\n"
+           "  %y = conv(%2, %c)\n"},
+      });
   return all;
 }
 

@@ -192,14 +192,14 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   int64_t blocks = (work.tiles + fit / 2) / fit;
   if (blocks < 1) blocks = 1;
   const int64_t weights = points * panels_size(winograd_depth(plane, work.channels), work.out_columns) * kFloatBytes;
+  const auto cost = [&](int64_t count) {
+    const int64_t block = ceil_div(work.tiles, count);
+    const double cycles = static_cast<double>(count) * winograd_block_cycles(plane, work, block, isa, limits);
+    const double beyond = block > fit ? 2 * static_cast<double>(work.tiles * tile_bytes) / kNextCacheBytes : 0;
+    const int64_t bytes = work.on_the_way ? 0 : weights * count;
+    return overlapped(cycles, static_cast<double>(bytes), limits) + beyond;
+  };
   if (work.on_the_way || weights > kFarWeights * limits.l2_bytes) {
-    const auto cost = [&](int64_t count) {
-      const int64_t block = ceil_div(work.tiles, count);
-      const double cycles = static_cast<double>(count) * winograd_block_cycles(plane, work, block, isa, limits);
-      const double beyond = block > fit ? 2 * static_cast<double>(work.tiles * tile_bytes) / kNextCacheBytes : 0;
-      const int64_t bytes = work.on_the_way ? 0 : weights * count;
-      return overlapped(cycles, static_cast<double>(bytes), limits) + beyond;
-    };
     // Weights that are transformed on the way are so to save memory.
     const int64_t roomy =
         work.on_the_way ? most(ceil_div(work.tiles * tile_bytes, kMostScratch * limits.l2_bytes), 1) : 1;
@@ -214,15 +214,12 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   if (work.tasks == 1 || most_blocks <= limits.threads) return ceil_div(work.tiles, most_blocks);
   // Threads have as many blocks each: of seven, one of two threads would have four. `even_block` would cut blocks to
   // far fewer rows than a register tile's. Not as many as are wanted where fewer ones have better heights of tiles.
-  int64_t best = 0;
-  double least_cost = 0;
-  for (int64_t count = ceil_div(blocks, limits.threads) * limits.threads;; count += limits.threads) {
-    const int64_t block = ceil_div(work.tiles, count);
-    const double cost = static_cast<double>(count) * overlapped(winograd_block_cycles(plane, work, block, isa, limits),
-                                                                static_cast<double>(weights), limits);
-    if (best == 0 || cost < least_cost) best = block, least_cost = cost;
-    if (count >= most_blocks) return best;
+  int64_t best = ceil_div(blocks, limits.threads) * limits.threads;
+  for (int64_t count = best; count < most_blocks;) {
+    count += limits.threads;
+    if (cost(count) < cost(best)) best = count;
   }
+  return ceil_div(work.tiles, best);
 }
 
 int64_t winograd_size(const ConvProblem& p, ConvAlgorithm algorithm) {

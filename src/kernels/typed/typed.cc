@@ -81,7 +81,7 @@ void prepare_typed(TypedArgs& args, bool dense_rows) {
     ++args.loops;
   }
   const int64_t n = args.dims[args.loops - 1], rows = rows_of(args);
-  args.row_block = n > 0 && n < kTaskElements ? kTaskElements / n : 1;
+  args.row_block = n > 0 ? rows_of_task(rows, kTaskElements / n) : 1;
   args.tasks = n > 0 ? (rows + args.row_block - 1) / args.row_block : 0;
 }
 
