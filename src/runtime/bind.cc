@@ -224,7 +224,7 @@ Status SegmentBinder::lay_out() {
     for (size_t i = 0; i < blocks.size(); ++i) blocks[i].offset = segment_.blocks[i].offset;
   } else {
     planned_ = true;
-    MICA_TRY(const size_t arena, plan_memory(blocks));
+    MICA_TRY(const size_t arena, plan_memory(blocks, context_.workers));
     segment_.arena_bytes = request_.again ? std::max(segment_.arena_bytes, arena) : arena;
     if (!request_.again) {  // the plan for the bounds stays: most numbers fit it
       segment_.arena_bound = live_bound(blocks);
