@@ -20,6 +20,8 @@
 namespace mica::cli {
 namespace {
 
+constexpr char kClearLine[] = "\r\033[K";
+
 // The process's own switch, set once by main.
 bool& quiet_switch() {
   static bool quiet = false;
@@ -95,7 +97,22 @@ void finish() {
   if (std::fflush(stdout) != 0) fail_stdout(errno);
 }
 
-void complain(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+std::string printable(std::string_view text) {
+  std::string made;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+      made += fmt::format("\\x{:02x}", c);
+    else if (c == 0xc2 && next >= 0x80 && next < 0xa0)  // U+0080 to U+009F
+      made += fmt::format("\\x{:02x}", next), ++i;
+    else
+      made += text[i];
+  }
+  return made;
+}
+
+void complain(std::string_view text) { std::fputs(printable(text).c_str(), stderr); }
 
 void set_quiet(bool quiet) { quiet_switch() = quiet; }
 void say(const std::string& line) {
@@ -183,7 +200,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 Progress::Progress(std::string what) : what_(std::move(what)), begin_ns_(now_ns()) {}
 Progress::~Progress() {
-  if (shown_) complain("\r\033[K");
+  if (shown_) std::fputs(kClearLine, stderr);
 }
 void Progress::update(double share) {
   const int64_t now = now_ns();
@@ -192,7 +209,8 @@ void Progress::update(double share) {
   shown_ = true;
   const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
   const double left = share > 0 ? seconds / share - seconds : 0;
-  complain(fmt::format("\r\033[K{} {:.0f} % ({:.0f} s, {:.0f} s left)", what_, share * 100, seconds, left));
+  std::fputs(kClearLine, stderr);
+  complain(fmt::format("{} {:.0f} % ({:.0f} s, {:.0f} s left)", what_, share * 100, seconds, left));
   std::fflush(stderr);
 }
 

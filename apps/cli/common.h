@@ -13,7 +13,7 @@ namespace mica::cli {
 
 enum ExitCode : int { kOk = 0, kCheckFailed = 1, kUsage = 2, kModel = 3, kDevice = 4 };
 
-// Ends a verb: `text` goes to stderr as it is.
+// Ends a verb: `text` goes to stderr, printable.
 struct Failed : std::runtime_error {
   Failed(int code, const std::string& text) : std::runtime_error(text), exit(code) {}
   int exit;
@@ -40,7 +40,9 @@ template <class... Args>
 void put(fmt::format_string<Args...> format, Args&&... args) {
   put_text(fmt::format(format, std::forward<Args>(args)...));
 }
-// Text to stderr. Where it is full or closed, the exit code has to do.
+// Control characters but new lines and tabs as \x1b: what a model calls its parts must not steer a terminal.
+std::string printable(std::string_view text);
+// Printable text to stderr. Where it is full or closed, the exit code has to do.
 void complain(std::string_view text);
 // One line to stderr, unless --quiet was given.
 void say(const std::string& line);

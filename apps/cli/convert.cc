@@ -259,6 +259,7 @@ int run(ConvertFlags flags) {
   options.half_weights = flags.half();
   Facts facts;
   const Context context = flags.model.context();
+  if (flags.input.given()) make_feed(flags.model.load(context), flags.input);  // its errors come before a file does
   check(tools::convert_file(context.get(), flags.model.path, flags.out, options, &facts.report));
   set_written({});  // what is written now is read
   measure(flags, facts);

@@ -103,11 +103,8 @@ int run(int argc, char** argv) {
   return actions.at(app.get_subcommands().at(0))();
 }
 
-}  // namespace
-}  // namespace mica::cli
-
-int main(int argc, char** argv) {
-  using namespace mica::cli;
+// Every error as an exit code and a text.
+int guarded(int argc, char** argv) {
   open_standard_files();
   try {
     const int code = run(argc, argv);
@@ -123,3 +120,8 @@ int main(int argc, char** argv) {
   }
   return kModel;
 }
+
+}  // namespace
+}  // namespace mica::cli
+
+int main(int argc, char** argv) { return mica::cli::guarded(argc, argv); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common.h"
+
 namespace mica::cli {
 namespace {
 
@@ -33,20 +35,6 @@ std::string joined(const std::vector<std::string>& cells, const char* between, c
 }
 
 }  // namespace
-
-std::string printable(const std::string& text) {
-  std::string made;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]), next = static_cast<unsigned char>(text.c_str()[i + 1]);
-    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-      made += fmt::format("\\x{:02x}", c);
-    else if (c == 0xc2 && next >= 0x80 && next < 0xa0)  // U+0080 to U+009F
-      made += fmt::format("\\x{:02x}", next), ++i;
-    else
-      made += text[i];
-  }
-  return made;
-}
 
 void Table::row(std::vector<std::string> cells) {
   for (std::string& cell : cells) cell = printable(cell);

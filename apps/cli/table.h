@@ -5,9 +5,6 @@
 
 namespace mica::cli {
 
-// Control characters but new lines and tabs as \x1b: what a model calls its parts must not steer a terminal.
-std::string printable(const std::string& text);
-
 // Cells are printable.
 class Table {
  public:

@@ -38,8 +38,8 @@ double product_cycles(Isa isa, int64_t m, int64_t columns, int64_t k, const Gemm
   if (tiles == 0) return 0;
   const double rows = static_cast<double>(m) / static_cast<double>(tiles), depth = static_cast<double>(k);
   const double load = beside_units(limits);
-  const double wide =
-      static_cast<double>(halves / (2 * main)) * tile_cycles(l, rows, static_cast<double>(main), depth, load);
+  const int64_t whole = halves / (2 * main);
+  const double wide = static_cast<double>(whole) * tile_cycles(l, rows, static_cast<double>(main), depth, load);
   const int64_t left =
       l.rows >= kLeastRowsOfHalves ? halves % (2 * main) : ceil_div(halves % (2 * main), int64_t{2}) * 2;
   const double narrow = left > 0 ? tile_cycles(l, rows, static_cast<double>(left) / 2, depth, load) : 0;
