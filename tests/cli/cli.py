@@ -500,7 +500,8 @@ def names(place):
     for words in (("run", "--top", "0"), ("inspect",), ("bench", "--seconds", "0", "--layers")):
         said = mica(words[0], place / "names.onnx", *words[1:]).stdout
         expect("\x1b" not in said and (words[0] == "bench" or "\\x1b[2J" in said), "names are printable")
-    (place / "operator.onnx").write_bytes(model([node("A\x1b[2J", ["x"], ["y"])], [value_info("x", [3])], [value_info("y", [3])]))
+    ends = [value_info("x", [3])], [value_info("y", [3])]
+    (place / "operator.onnx").write_bytes(model([node("A\x1b[2J", ["x"], ["y"])], *ends))
     said = mica("inspect", place / "operator.onnx", code=3).stderr
     expect("\x1b" not in said and "A\\x1b[2J" in said, "those in errors, too")
 
