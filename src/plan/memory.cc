@@ -22,7 +22,7 @@ void for_each_gap(std::span<MemoryBlock* const> placed, const MemoryBlock& block
   size_t at = 0;
   for (const MemoryBlock* other : placed) {
     if (other == &block || !overlap(block, *other)) continue;
-    if (other->offset >= at + room_of(block) && !use(Gap{at, other->offset})) return;
+    if (other->offset >= at && other->offset - at >= room_of(block) && !use(Gap{at, other->offset})) return;
     at = std::max(at, other->offset + room_of(*other));
   }
   if (at <= end && end - at >= room_of(block)) use(Gap{at, end});
@@ -157,6 +157,7 @@ Result<size_t> place_in_order(Lists& lists, Owners* owners = nullptr) {
     if (owners) {
       if (!owners->settle(*block)) return SIZE_MAX;
     } else {
+      block->offset = SIZE_MAX;
       for_each_gap(lists.placed, *block, SIZE_MAX, [&](Gap gap) {
         block->offset = gap.begin;
         return false;

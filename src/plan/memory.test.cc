@@ -111,6 +111,13 @@ TEST(Memory, OwnersNeedNoMoreMemory) {
   EXPECT_LT(static_cast<double>(after), 0.75 * static_cast<double>(before));
 }
 
+TEST(Memory, MoreThanTheAddressSpaceIsAnError) {
+  for (const size_t bytes : {SIZE_MAX / 2 + 1, SIZE_MAX / 2 - 1000, SIZE_MAX / 3}) {
+    std::vector<MemoryBlock> blocks(4, {bytes, 0, 1, 0});
+    for (const int threads : {1, 2}) EXPECT_FALSE(plan_memory(blocks, threads).ok()) << bytes;
+  }
+}
+
 TEST(Memory, TheSameInputsGiveTheSamePlan) {
   std::vector<MemoryBlock> a(50), b;
   for (uint32_t i = 0; i < 50; ++i)
