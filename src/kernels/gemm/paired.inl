@@ -173,16 +173,16 @@ __attribute__((noinline)) void paired_tile(const PairedTile& t, int count, int64
 }
 
 using PairedTileFn = void (*)(const PairedTile&, int count, int64_t panels);
-struct PairedHeight {
+struct PairedKernel {
   PairedTileFn run;
   int rows;
 };
-// The lowest tile of so many rows.
-MICA_INLINE PairedHeight paired_tile_of(int rows) {
-  constexpr PairedHeight kHeights[] = {{paired_tile<kPairedLowRows>, kPairedLowRows},
+// Of the lowest tile for so many rows.
+MICA_INLINE PairedKernel paired_kernel_of(int rows) {
+  constexpr PairedKernel kKernels[] = {{paired_tile<kPairedLowRows>, kPairedLowRows},
                                        {paired_tile<kPairedRows>, kPairedRows},
                                        {paired_tile<kPairedHighRows>, kPairedHighRows}};
-  return kHeights[(rows > kPairedLowRows) + (rows > kPairedRows)];
+  return kKernels[(rows > kPairedLowRows) + (rows > kPairedRows)];
 }
 
 // One row by one panel as a plain product multiplies them.
@@ -287,12 +287,12 @@ inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
     const int64_t height = others > 0 ? heights.height : kPairedRows;
     count = row_end - row < height ? row_end - row : height;
     const float* const a = g.a + row * g.a_stride;
-    const PairedHeight fn = paired_tile_of(static_cast<int>(count));
+    const PairedKernel kernel = paired_kernel_of(static_cast<int>(count));
     measure_rows(a, g.a_stride, static_cast<int>(count), p.k, rows);
     tile.a = a;
     tile.pitch = g.a_stride;
     // A tile reads as many rows as it has.
-    if (rows.scaled || fn.rows != count || rows_collide(g.a_stride)) {
+    if (rows.scaled || kernel.rows != count || rows_collide(g.a_stride)) {
       copy_scaled(a, g.a_stride, static_cast<int>(count), p.k, copy, pitch, rows);
       tile.a = copy;
       tile.pitch = pitch;
@@ -304,7 +304,7 @@ inline void run_paired(const GemmArgs& g, int64_t task, float* scratch) {
                     .buffer = scratch,
                     .residual = e.residual ? e.residual + row * e.residual_stride : nullptr,
                     .count = static_cast<int>(count),
-                    .run = fn.run};
+                    .run = kernel.run};
     run_paired_rows(call, first, last);
     const int64_t column = first * kPanel, width = (last * kPanel < p.n ? last * kPanel : p.n) - column;
     if (e.finish) e.finish(e.finish_context, call.c + column, g.c_stride, row, column, count, width);
