@@ -29,7 +29,7 @@ using StageFn = bool (*)(void* user, const StageEvent& event);  // false stops t
 struct RunnerOptions {
   size_t memory_cap = SIZE_MAX;  // bytes of arenas, slots, scratch, and forms of weights that the session has made
   // Forms that save little for their size are not made where all weights would take more.
-  size_t weight_goal = 146000000;
+  size_t weight_goal = 146'000'000;
   int cached_segments = 32;  // per place in a function
   bool exact = false, low_memory = false, reference_only = false;
   bool views = true, in_place = true, compose = true, row_means = true, spread = true;

@@ -215,9 +215,10 @@ int64_t winograd_block(const WinogradPlane& plane, const WinogradWork& work, Isa
   // Threads have as many blocks each: of seven, one of two threads would have four. `even_block` would cut blocks to
   // far fewer rows than a register tile's. Not as many as are wanted where fewer ones have better heights of tiles.
   int64_t best = ceil_div(blocks, limits.threads) * limits.threads;
+  double least_cost = cost(best);
   for (int64_t count = best; count < most_blocks;) {
     count += limits.threads;
-    if (cost(count) < cost(best)) best = count;
+    if (const double c = cost(count); c < least_cost) best = count, least_cost = c;
   }
   return ceil_div(work.tiles, best);
 }
